@@ -1,0 +1,52 @@
+# What every target of ours shares: warnings, include root, and the flags of the
+# signal fence.
+
+set(UNSPOOL_SANITIZE "" CACHE STRING
+    "Sanitizers for every target, as -fsanitize= takes them (presets set it)")
+
+find_program(UNSPOOL_CCACHE ccache)
+if(UNSPOOL_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${UNSPOOL_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${UNSPOOL_CCACHE})
+endif()
+
+add_library(unspool_options INTERFACE)
+target_include_directories(unspool_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(unspool_options INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Werror -Wshadow -Wvla
+    -Wimplicit-fallthrough>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
+if(UNSPOOL_SANITIZE)
+  target_compile_options(unspool_options INTERFACE
+    -fsanitize=${UNSPOOL_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  target_link_options(unspool_options INTERFACE
+    -fsanitize=${UNSPOOL_SANITIZE})
+endif()
+
+# Code that libunspool.so links: nothing that needs libstdc++ at run time.
+add_library(unspool_agent_options INTERFACE)
+target_link_libraries(unspool_agent_options INTERFACE unspool_options)
+target_compile_options(unspool_agent_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
+  $<$<COMPILE_LANGUAGE:C,CXX>:-fvisibility=hidden -ftls-model=initial-exec>)
+
+# The signal fence: code that may run inside our signal handler. Sanitizers
+# grow frames, so the frame limit holds only without them.
+add_library(unspool_fence_options INTERFACE)
+target_link_libraries(unspool_fence_options INTERFACE unspool_agent_options)
+if(NOT UNSPOOL_SANITIZE)
+  target_compile_options(unspool_fence_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wframe-larger-than=1536>)
+endif()
+
+# unspool_add_test(NAME SOURCES... [LIBS ...] [LABELS ...]): a GoogleTest binary
+# whose cases ctest sees one by one.
+function(unspool_add_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS;LABELS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE unspool_options ${arg_LIBS}
+    GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS "${arg_LABELS}")
+endfunction()

@@ -1,0 +1,55 @@
+/* unspool: profile a region of the process you are in.
+ *
+ * Plain C. Every call returns 0, or a negative errno; none throws, none ends
+ * the process. Link unspool::agent (libunspool.so or libunspool.a).
+ * Not async-signal-safe; any thread may call, calls are serialized.
+ */
+#ifndef UNSPOOL_UNSPOOL_H_
+#define UNSPOOL_UNSPOOL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero everywhere is the default. Set `size` to sizeof(unspool_options): it says
+ * which version of this struct the caller was built with. */
+typedef struct unspool_options {
+  size_t size;
+  const char* output;    /* profile to write at stop; NULL: UNSPOOL_OUTPUT, or
+                            "profile.pb.gz". Patterns %p %n %t %h. */
+  uint32_t frequency;    /* samples per CPU second and thread, 1..10000; 0: 100 */
+  uint32_t max_depth;    /* frames kept of a stack; 0: 1024 */
+  int sample_signal;     /* 0: SIGPROF */
+} unspool_options;
+
+typedef struct unspool_state {
+  size_t size;           /* set by the caller, as above */
+  int running;           /* 1 while samples are taken */
+  uint32_t frequency;    /* asked for */
+  uint64_t samples;      /* taken so far */
+  uint64_t lost;         /* could not be kept */
+} unspool_state;
+
+/* Starts sampling every thread there is and every one that comes.
+ * options NULL: all defaults. -EALREADY: it runs; -EINVAL: bad value or size;
+ * -EACCES, -ENOSPC, …: the output or the recording cannot be written. */
+int unspool_start(const unspool_options* options);
+
+/* Ends sampling and writes the profile. -ESRCH: it does not run; otherwise why
+ * the profile could not be written. */
+int unspool_stop(void);
+
+/* Writes the profile so far; sampling goes on. -ESRCH: it does not run. */
+int unspool_flush(void);
+
+/* -EINVAL: bad size. */
+int unspool_get_state(unspool_state* state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* UNSPOOL_UNSPOOL_H_ */

@@ -1,0 +1,65 @@
+// Unwinds threads of the process it lives in, from inside a signal handler.
+//
+// One per process. It joins the parts: registers of the interrupted thread, a
+// memory reader that never faults, the modules (a published snapshot plus those
+// that came later), and the rule cache.
+
+#ifndef UNSPOOL_UNWIND_SELF_UNWINDER_H_
+#define UNSPOOL_UNWIND_SELF_UNWINDER_H_
+
+#include <ucontext.h>
+
+#include <cstdint>
+#include <span>
+
+#include "unwind/arch/arch.h"
+#include "unwind/frame.h"
+#include "unwind/module.h"
+
+namespace unspool::unwind {
+
+// A thread's own stack. While its SP is in [low, high), everything from SP to
+// `high` is mapped and stays so: plain loads are safe there. {0, 0} if unknown.
+struct StackBounds {
+  uint64_t low = 0;
+  uint64_t high = 0;
+};
+
+// Memory that a walk works in; one per thread, zeroed at first, reused.
+struct WalkScratch;  // defined in unwind/walk_scratch.h
+
+class SelfUnwinder {
+ public:
+  constexpr SelfUnwinder() = default;
+  SelfUnwinder(const SelfUnwinder&) = delete;
+  SelfUnwinder& operator=(const SelfUnwinder&) = delete;
+
+  enum class InitStatus : uint8_t { kOk, kNoMemory };
+
+  // Publishes the modules that are loaded now (those that can never be unloaded
+  // pinned; all that were there before main() count as such) and warms every
+  // path that the handler takes. Calling it again is a no-op.
+  // Not async-signal-safe: takes the loader's lock, allocates by mmap.
+  [[nodiscard]] InitStatus Init();
+
+  // Walks the stack from `registers`; writes at most frames.size() frames, leaf
+  // first. `bounds` is the stack of the calling thread, or {0, 0}.
+  // Any number of threads at once, one walk per scratch. Async-signal-safe.
+  WalkResult Walk(const Registers& registers, const StackBounds& bounds,
+                  WalkScratch& scratch, std::span<Frame> frames);
+
+  // The module with this id; nullptr for kNoModule and ids not given out. Stays
+  // valid for the life of the process, also after dlclose. Ids are dense:
+  // [0, module_count()). Async-signal-safe.
+  const Module* FindModule(ModuleId id) const;
+  ModuleId module_count() const;
+
+  // Brackets a dlclose() by the target: a hint that a later module's address
+  // range may get a new owner. Async-signal-safe.
+  void BeginUnload();
+  void EndUnload();
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_SELF_UNWINDER_H_

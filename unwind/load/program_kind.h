@@ -52,7 +52,7 @@ struct Program {
   PrivilegeGain privilege_gain = PrivilegeGain::kNone;
   // `#!` lines followed: 0 if the path itself is what `kind` speaks of.
   uint8_t script_levels = 0;
-  // errno of the call that failed; 0 unless kind is kNotFound or kUnreadable.
+  // errno of the call that failed, for kNotFound and kUnreadable; else 0.
   int error = 0;
   // The file that `kind` speaks of: the path as given, or the last interpreter.
   char file[PATH_MAX] = "";
@@ -66,8 +66,9 @@ struct Program {
   }
 };
 
-// The kernel gives up with ELOOP after this many `#!` lines.
-inline constexpr int kMaxScriptLevels = 4;
+// The kernel follows this many `#!` lines and gives up with ELOOP at the next
+// (measured on Linux 6.x; execve(2) still speaks of four).
+inline constexpr int kMaxScriptLevels = 5;
 
 // Looks at `path` (relative to the current directory, no $PATH search), as
 // executed by `caller`; the second form takes the caller's ids from the

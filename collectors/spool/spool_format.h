@@ -95,8 +95,10 @@ enum class LossCause : uint8_t {
   kFull = 0,     // no room in the spool
   kReentry = 1,  // a tick inside our own handler
   kBlocked = 2,  // the thread had the signal blocked
+  kNoStack = 3,  // too little stack left for our handler
+  kNoTimer = 4,  // the kernel gave the thread no timer (RLIMIT_SIGPENDING)
 };
-inline constexpr size_t kLossCauseCount = 3;
+inline constexpr size_t kLossCauseCount = 5;
 
 struct LossCounter {
   uint64_t count;   // atomic: ticks

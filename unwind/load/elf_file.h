@@ -96,8 +96,9 @@ class ElfFile {
   // to BuildId::kMaxSize bytes. Async-signal-safe.
   BuildId FindBuildId() const;
 
-  // The executable PT_LOADs as linked (bias 0), in file order: up to
-  // segments.size() of them are written. Returns how many there are.
+  // The executable PT_LOADs as linked (bias 0), in file order, but for those
+  // that wrap around the address space: up to segments.size() of them are
+  // written. Returns how many there are.
   // Async-signal-safe.
   size_t ExecutableSegments(std::span<Segment> segments) const;
 

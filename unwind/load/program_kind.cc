@@ -135,7 +135,7 @@ ProgramKind KindOfBytes(Bytes bytes, std::span<char> loader) {
 // capabilities. Set-group-ID without group execute means something else.
 PrivilegeGain GainOf(const char* path, const struct stat& status,
                      const Caller& caller) {
-  if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return PrivilegeGain::kNone;
+  if (caller.no_new_privs) return PrivilegeGain::kNone;
   struct statvfs mount;
   if (statvfs(path, &mount) == 0 && (mount.f_flag & ST_NOSUID) != 0) {
     return PrivilegeGain::kNone;
@@ -194,6 +194,12 @@ bool InspectOne(const Caller& caller, Program* program) {
 
 }  // namespace
 
+Caller CurrentCaller() {
+  return {.uid = getuid(),
+          .gid = getgid(),
+          .no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1};
+}
+
 void InspectProgram(const char* path, const Caller& caller, Program* program) {
   *program = Program();
   const size_t size = strlen(path) + 1;
@@ -209,10 +215,6 @@ void InspectProgram(const char* path, const Caller& caller, Program* program) {
     }
     ++program->script_levels;
   }
-}
-
-void InspectProgram(const char* path, Program* program) {
-  InspectProgram(path, Caller{.uid = getuid(), .gid = getgid()}, program);
 }
 
 const char* ProgramKindText(ProgramKind kind) {

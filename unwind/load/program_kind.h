@@ -41,11 +41,16 @@ enum class PrivilegeGain : uint8_t {
   kFileCapabilities,  // xattr security.capability, caller not root
 };
 
-// Who will execute the program; the real ids decide.
+// Who will execute the program: the real ids, and whether PR_SET_NO_NEW_PRIVS
+// rules out any gain.
 struct Caller {
   uid_t uid;
   gid_t gid;
+  bool no_new_privs;
 };
+
+// This process. Async-signal-safe.
+Caller CurrentCaller();
 
 struct Program {
   ProgramKind kind = ProgramKind::kNotFound;
@@ -71,12 +76,10 @@ struct Program {
 inline constexpr int kMaxScriptLevels = 5;
 
 // Looks at `path` (relative to the current directory, no $PATH search), as
-// executed by `caller`; the second form takes the caller's ids from the
-// process. Never fails: what goes wrong is a kind. The answer holds for the
-// moment of the call only. Any thread.
-// Not async-signal-safe: opens and maps files.
+// executed by `caller`. Never fails: what goes wrong is a kind. The answer
+// holds for the moment of the call only. Any thread. Not async-signal-safe:
+// opens and maps files.
 void InspectProgram(const char* path, const Caller& caller, Program* program);
-void InspectProgram(const char* path, Program* program);
 
 // What the kind or the gain means, as the tail of "<file> …": "is statically
 // linked". Never null. Async-signal-safe.

@@ -2,9 +2,9 @@
 // this folder says the same in words and drawings, and is the reference.
 //
 // A spool is one sparse file: a header page, a control page, then chunks. It is
-// mapped whole by who writes, and it is complete at every instant: a writer that
-// dies by SIGKILL loses nothing that was recorded.
-// Little-endian, natural alignment, no padding that is not named.
+// mapped whole by who writes, and it is complete at every instant: a writer
+// that dies by SIGKILL loses nothing that was recorded. Little-endian, natural
+// alignment, no padding that is not named.
 
 #ifndef UNSPOOL_COLLECTORS_SPOOL_SPOOL_FORMAT_H_
 #define UNSPOOL_COLLECTORS_SPOOL_SPOOL_FORMAT_H_
@@ -140,9 +140,9 @@ static_assert(offsetof(ImageRecord, command_line) == 64);
 static_assert(offsetof(ImageRecord, hostname) == 72);
 static_assert(offsetof(ImageRecord, losses) == 80);
 
-// One module in a kModules chunk, on a kModuleAlign boundary. `magic` is written
-// last; where it is missing, the next boundary is looked at. The record is
-// followed by segments (ModuleSegment), build id, and path (no NUL).
+// One module in a kModules chunk, on a kModuleAlign boundary. `magic` is
+// written last; where it is missing, the next boundary is looked at. The record
+// is followed by segments (ModuleSegment), build id, and path (no NUL).
 inline constexpr uint32_t kModuleMagic = 0x444f4d55;  // "UMOD"
 inline constexpr size_t kModuleAlign = 32;
 enum ModuleFlags : uint16_t {

@@ -1,0 +1,73 @@
+// One image's view of the mapped spool file, and how it gets chunks of it.
+//
+// Invariant 1: pages are handed out once, by a bump of SpoolHeader's
+//   next_free_page, which every process that maps the file shares.
+// Invariant 2: a page is populated before its first store, so that a full disk
+//   is an error code here and never a SIGBUS.
+// Invariant 3: a chunk's magic is stored (release) after the rest of its
+// header.
+
+#ifndef UNSPOOL_COLLECTORS_SPOOL_CHUNK_ALLOCATOR_H_
+#define UNSPOOL_COLLECTORS_SPOOL_CHUNK_ALLOCATOR_H_
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "collectors/spool/spool_format.h"
+#include "collectors/spool/spool_status.h"
+
+namespace unspool::collectors {
+
+class ChunkAllocator {
+ public:
+  constexpr ChunkAllocator() = default;
+  ChunkAllocator(const ChunkAllocator&) = delete;
+  ChunkAllocator& operator=(const ChunkAllocator&) = delete;
+
+  // Maps the spool behind `fd`; less of it where the address space is limited.
+  // Numbers this image. Not async-signal-safe: sets up.
+  [[nodiscard]] SpoolStatus Map(int fd);
+  // Unmaps; false to `unmap` only forgets, for a child that inherited the
+  // object but not the mapping. Async-signal-safe.
+  void Reset(bool unmap);
+
+  // `pages` zeroed pages, or nullptr: no room, now and for chunks of this size
+  // from now on. One system call. Async-signal-safe; any number of threads.
+  uint8_t* Allocate(uint32_t pages);
+  // Makes what Allocate() gave visible to readers. Async-signal-safe.
+  void Publish(uint8_t* chunk, ChunkType type, uint32_t pages, uint64_t owner);
+
+  // Async-signal-safe, all of them.
+  uint64_t OffsetOf(const void* place) const {
+    return static_cast<const uint8_t*>(place) - base_;
+  }
+  uint8_t* At(uint64_t offset) const { return base_ + offset; }
+  SpoolHeader* header() const { return reinterpret_cast<SpoolHeader*>(base_); }
+  SpoolControl* control() const {
+    return reinterpret_cast<SpoolControl*>(base_ + kSpoolPageSize);
+  }
+  bool is_mapped() const { return base_ != nullptr; }
+  uint64_t capacity_pages() const { return capacity_pages_; }
+  std::span<const uint8_t> bytes() const {
+    return {base_, capacity_pages_ * kSpoolPageSize};
+  }
+
+ private:
+  SpoolStatus CheckAndSize(int fd);
+  SpoolStatus MapFile(int fd);
+  SpoolStatus ChoosePopulation(int fd);
+
+  uint8_t* base_ = nullptr;
+  uint64_t capacity_pages_ = 0;  // what is mapped
+  uint64_t usable_pages_ = 0;    // what may be handed out
+  uint32_t image_ = 0;
+  bool is_preallocated_ = false;  // Linux < 5.14, which cannot populate
+  // Populating failed once: asking again at every sample would cost a call
+  // each.
+  std::atomic<bool> is_exhausted_ = false;
+};
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_SPOOL_CHUNK_ALLOCATOR_H_

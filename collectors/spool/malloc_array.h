@@ -1,0 +1,70 @@
+// A growing array of plain values for code that may not need libstdc++.
+// Not async-signal-safe: allocates.
+
+#ifndef UNSPOOL_COLLECTORS_SPOOL_MALLOC_ARRAY_H_
+#define UNSPOOL_COLLECTORS_SPOOL_MALLOC_ARRAY_H_
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace unspool::collectors {
+
+template <typename T>
+requires std::is_trivially_copyable_v<T>
+class MallocArray {
+ public:
+  MallocArray() = default;
+  MallocArray(const MallocArray&) = delete;
+  MallocArray& operator=(const MallocArray&) = delete;
+  ~MallocArray() { free(data_); }
+
+  // False: no memory; the array is as before.
+  [[nodiscard]] bool Append(const T& value) {
+    if (size_ == capacity_ && !Grow(size_ + 1)) return false;
+    data_[size_++] = value;
+    return true;
+  }
+
+  // Makes it `size` long; what is new is zero bytes. False: no memory.
+  [[nodiscard]] bool Resize(size_t size) {
+    if (size > capacity_ && !Grow(size)) return false;
+    if (size > size_) {
+      memset(static_cast<void*>(data_ + size_), 0, (size - size_) * sizeof(T));
+    }
+    size_ = size;
+    return true;
+  }
+
+  T* data() { return data_; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  std::span<const T> view() const { return {data_, size_}; }
+
+ private:
+  bool Grow(size_t least) {
+    size_t wanted = capacity_ < 8 ? 16 : capacity_ * 2;
+    if (wanted < least) wanted = least;
+    void* grown = reallocarray(data_, wanted, sizeof(T));
+    if (grown == nullptr) return false;
+    data_ = static_cast<T*>(grown);
+    capacity_ = wanted;
+    return true;
+  }
+
+  T* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_SPOOL_MALLOC_ARRAY_H_

@@ -1,0 +1,36 @@
+// What one thread records into: where its record and counters are in the spool.
+// Lives outside the spool; owned by the caller, all zero before AddThread.
+
+#ifndef UNSPOOL_COLLECTORS_SPOOL_THREAD_LOG_H_
+#define UNSPOOL_COLLECTORS_SPOOL_THREAD_LOG_H_
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "collectors/spool/spool_format.h"
+
+namespace unspool::collectors {
+
+// A run of counter slots; level 0 is the rest of the thread's own page, each
+// later one four times as large as the one before.
+using CounterLevel = std::span<CounterSlot>;
+inline constexpr uint32_t kMaxCounterLevels = 8;
+inline constexpr uint32_t kFirstCounterPages = 4;
+
+// Invariant 1: `record` is set once, by whoever first has something to record
+//   (release; acquire elsewhere). A thread without samples takes no page.
+// Invariant 2: `name_words` are loaded and stored word by word, relaxed; a name
+//   made of two is possible and harmless.
+// Invariant 3: `levels` and `level_count` belong to the thread that samples.
+struct ThreadLog {
+  int32_t tid = 0;
+  uint64_t name_words[2] = {};  // ThreadRecord::name, for atomic access
+  std::atomic<ThreadRecord*> record = nullptr;
+  uint32_t level_count = 0;  // 0: level 0 was not looked at yet
+  CounterLevel levels[kMaxCounterLevels] = {};
+};
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_SPOOL_THREAD_LOG_H_

@@ -1,0 +1,107 @@
+# The programs of programs/, as build/<preset>/end_to_end/<name>.
+
+set(e2e_dir ${CMAKE_BINARY_DIR}/end_to_end)
+set(e2e_source_dir ${CMAKE_CURRENT_SOURCE_DIR}/programs)
+set(e2e_outputs)
+file(MAKE_DIRECTORY ${e2e_dir})
+
+# e2e_build(OUTPUT COMPILER FLAGS... [SOURCES a.c ...] [DEPENDS ...]): one
+# compiler run from sources to a program or library. DEPENDS are libraries (or
+# objects) that are linked as well. The rpath finds what lies beside it.
+function(e2e_build output compiler)
+  cmake_parse_arguments(arg "" "" "FLAGS;SOURCES;DEPENDS" ${ARGN})
+  list(TRANSFORM arg_SOURCES PREPEND ${e2e_source_dir}/
+    REGEX "^[^/]")
+  list(TRANSFORM arg_DEPENDS PREPEND ${e2e_dir}/ REGEX "^[^/]")
+  add_custom_command(OUTPUT ${e2e_dir}/${output}
+    COMMAND ${compiler} -Wall -Wextra -Werror -I${e2e_source_dir}
+      ${arg_FLAGS} ${arg_SOURCES} ${arg_DEPENDS} -o ${e2e_dir}/${output}
+    DEPENDS ${arg_SOURCES} ${arg_DEPENDS} ${e2e_source_dir}/burn.h
+    COMMENT "End-to-end program ${output}"
+    VERBATIM)
+  set(e2e_outputs ${e2e_outputs} ${e2e_dir}/${output} PARENT_SCOPE)
+endfunction()
+
+set(gcc ${UNSPOOL_E2E_GCC})
+set(gxx ${UNSPOOL_E2E_GXX})
+set(clang ${UNSPOOL_E2E_CLANG})
+set(rpath "-Wl,-rpath,$ORIGIN")
+
+e2e_build(exception_storm ${gxx} FLAGS -std=c++20 -O2 -pthread
+  SOURCES exception_storm.cc)
+e2e_build(wrong_cfi ${gcc} FLAGS -O2 SOURCES wrong_cfi.c wrong_cfi_spin.S)
+e2e_build(machine_state ${gcc} FLAGS -O2 SOURCES machine_state.c)
+e2e_build(libc_callbacks ${gxx} FLAGS -std=c++20 -O2 -fomit-frame-pointer
+  SOURCES libc_callbacks.cc)
+e2e_build(libc_callbacks_fp ${gxx} FLAGS -std=c++20 -O2
+  -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
+  SOURCES libc_callbacks.cc)
+e2e_build(tiny_leaf_O0 ${gcc} FLAGS -O0 SOURCES tiny_leaf.c)
+e2e_build(tiny_leaf_O2 ${gcc} FLAGS -O2 SOURCES tiny_leaf.c)
+e2e_build(deep_frames ${gcc} FLAGS -O2 SOURCES deep_frames.c)
+e2e_build(noreturn_call ${gcc} FLAGS -O2 -falign-functions=1
+  -fno-toplevel-reorder SOURCES noreturn_call.c)
+e2e_build(realigned ${gcc} FLAGS -O2 -mstackrealign -mforce-drap
+  SOURCES realigned.c)
+e2e_build(expression_main ${gcc} FLAGS -O2
+  SOURCES expression_main.c saved_by_expression.S)
+e2e_build(equal_shares ${gcc} FLAGS -O2 -pthread SOURCES equal_shares.c)
+e2e_build(totals ${gcc} FLAGS -O2 -pthread SOURCES totals.c)
+
+# One program and library in every segment layout, by one compiler.
+function(e2e_layout name)
+  cmake_parse_arguments(arg "NO_PIE" "" "FLAGS" ${ARGN})
+  set(pie -fPIE -pie)
+  if(arg_NO_PIE)
+    set(pie -fno-PIE -no-pie)
+  endif()
+  file(MAKE_DIRECTORY ${e2e_dir}/${name})
+  e2e_build(${name}/libfoo.so ${clang} SOURCES foo_library.c
+    FLAGS -O2 -g -fPIC -shared ${arg_FLAGS})
+  e2e_build(${name}/foo_main ${clang} SOURCES foo_main.c
+    FLAGS -O2 -g ${pie} ${arg_FLAGS} ${rpath} DEPENDS ${name}/libfoo.so)
+  set(e2e_outputs ${e2e_outputs} PARENT_SCOPE)
+endfunction()
+e2e_layout(layout_bfd FLAGS -fuse-ld=bfd)
+e2e_layout(layout_lld FLAGS -fuse-ld=lld)
+e2e_layout(layout_lld_no_pie NO_PIE FLAGS -fuse-ld=lld)
+e2e_layout(layout_lld_separate_code
+  FLAGS -fuse-ld=lld -Wl,-z,separate-code)
+e2e_layout(layout_lld_no_rosegment FLAGS -fuse-ld=lld -Wl,--no-rosegment)
+
+# Libraries of equal size and layout, and a program that calls each by a
+# function of its own.
+function(e2e_churn name)
+  cmake_parse_arguments(arg "" "COUNT;ITERATIONS" "FLAGS;BIG" ${ARGN})
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  set(definitions "")
+  set(table "")
+  math(EXPR last "${arg_COUNT} - 1")
+  foreach(index RANGE ${last})
+    set(N ${index})
+    if(index LESS 10)
+      set(N 0${index})
+    endif()
+    configure_file(${e2e_source_dir}/churn_library.c.in
+      ${generated}/lib${N}.c @ONLY)
+    file(MAKE_DIRECTORY ${e2e_dir}/${name})
+    e2e_build(${name}/lib${N}.so ${gcc} SOURCES ${generated}/lib${N}.c
+      FLAGS -O2 -fPIC -shared ${arg_FLAGS} DEPENDS ${arg_BIG})
+    string(APPEND definitions "DEFINE_CALLS(${N})\n")
+    string(APPEND table "    {\"lib${N}.so\", open_${N}, call_${N}},\n")
+  endforeach()
+  set(NAME ${name})
+  set(COUNT ${arg_COUNT})
+  set(ITERATIONS ${arg_ITERATIONS})
+  set(DEFINITIONS ${definitions})
+  set(TABLE ${table})
+  configure_file(${e2e_source_dir}/churn_main.c.in ${generated}/main.c @ONLY)
+  e2e_build(${name}/${name} ${gcc} SOURCES ${generated}/main.c
+    FLAGS -O2 -fno-ipa-icf -pthread)
+  set(e2e_outputs ${e2e_outputs} PARENT_SCOPE)
+endfunction()
+e2e_churn(churn COUNT 50 ITERATIONS 200000)
+e2e_build(big_relro.o ${gcc} FLAGS -c SOURCES big_relro.S)
+e2e_churn(relocation COUNT 4 ITERATIONS 2000000 BIG big_relro.o)
+
+add_custom_target(end_to_end_programs ALL DEPENDS ${e2e_outputs})

@@ -1,0 +1,153 @@
+"""Stacks that other profilers get wrong; each case says what is right."""
+
+import subprocess
+
+import harness
+
+
+def root_first(sample):
+    return sample.names[::-1]
+
+
+def with_leaf(profile, *names):
+    return [sample for sample in profile.samples if sample.names[0] in names]
+
+
+class ST01LibcCallbacksTest(harness.Case):
+    """Callbacks that libc calls show the caller below libc, with and without
+    frame pointers in the program, and the tree is the same."""
+
+    CHAINS = {  # callback -> what is outside of libc's own frames
+        "QsortCallback": "CallQsort", "SortCallback": "CallSort",
+        "OnceCallback": "CallOnce"}
+
+    def chains(self, name):
+        """{callback: {stack as names, root first}}, all of them checked."""
+        run = self.record([harness.program(name), "4"])
+        result = {}
+        for callback, caller in self.CHAINS.items():
+            right = wrong = 0
+            for sample in run.profile.samples:
+                names = [plain(frame) for frame in root_first(sample)]
+                if names[-1] != callback:
+                    continue
+                counted = harness.count(run.profile, sample)
+                if (harness.is_rooted(sample) and "main" in names and
+                        names.index("main") + 1 == names.index(caller)):
+                    right += counted
+                    result.setdefault(callback, set()).add(tuple(names))
+                else:
+                    wrong += counted
+            self.assertGreater(right, 100, callback)
+            self.assertGreaterEqual(right / (right + wrong), 0.995, callback)
+        for chain in result["QsortCallback"]:
+            between = chain[chain.index("CallQsort") + 1:-1]
+            self.assertTrue(any("qsort" in name for name in between), between)
+        return result
+
+    def test_both_builds_give_the_same_tree(self):
+        without, with_frame_pointers = (
+            self.chains(name) for name in ("libc_callbacks",
+                                           "libc_callbacks_fp"))
+        # std::sort recurses by the data, which is the same in both.
+        for callback in ("QsortCallback", "OnceCallback"):
+            self.assertEqual(without[callback], with_frame_pointers[callback])
+
+
+def plain(frame):
+    """The name without namespace and parameters."""
+    return frame.replace("(anonymous namespace)::", "").split("(")[0]
+
+
+class ST02TinyLeafTest(harness.Case):
+    """tiny's caller is mid, in its prologue and epilogue too."""
+
+    def check(self, name):
+        argv = [harness.program(name), "1500"]
+        run = self.record(argv)
+        samples = with_leaf(run.profile, "tiny")
+        self.assertGreater(sum(harness.count(run.profile, sample)
+                               for sample in samples), 100)
+        self.assert_all(samples, lambda sample: root_first(sample)[-3:] ==
+                        ["main", "mid", "tiny"], "main -> mid -> tiny")
+        self.assert_all(with_leaf(run.profile, "mid"),
+                        lambda sample: root_first(sample)[-2:] ==
+                        ["main", "mid"], "main -> mid")
+
+    def test_unoptimized(self):
+        self.check("tiny_leaf_O0")
+
+    def test_optimized(self):
+        self.check("tiny_leaf_O2")
+
+
+class ST03DeepFramesTest(harness.Case):
+    """800 KB of stack between the leaf and main: all of it is walked."""
+
+    def test_every_sample_is_rooted_with_all_200_frames(self):
+        run = self.record([harness.program("deep_frames"), "2"])
+        samples = with_leaf(run.profile, "spin_at_bottom")
+        self.assertGreater(sum(harness.count(run.profile, sample)
+                               for sample in samples), 400)
+        self.assert_all(samples, harness.is_rooted, "rooted")
+        self.assert_all(samples,
+                        lambda sample: sample.names.count("recurse") == 200,
+                        "200 frames of recurse")
+        self.assert_all(samples, lambda sample: "main" in sample.names, "main")
+
+
+class ST05CallAtTheEndTest(harness.Case):
+    """A return address behind the last byte of its function."""
+
+    def test_die_last_main(self):
+        run = self.record([harness.program("noreturn_call"), "2"])
+        symbols = subprocess.run(
+            ["nm", "-n", harness.program("noreturn_call")],
+            capture_output=True, text=True, check=True).stdout.split()
+        # The case is only there if the next function follows at once.
+        self.assertEqual(symbols[symbols.index("last") + 3], "decoy")
+        samples = with_leaf(run.profile, "die")
+        self.assertGreater(sum(harness.count(run.profile, sample)
+                               for sample in samples), 400)
+        self.assert_all(samples, lambda sample: root_first(sample)[-3:] ==
+                        ["main", "last", "die"], "main -> last -> die")
+        self.assert_all(samples, harness.is_rooted, "rooted")
+
+
+class EC07RealignedStackTest(harness.Case):
+    """A CFA that an expression reads from memory (DRAP)."""
+
+    def test_full_stacks_through_realigned_frames(self):
+        frames = subprocess.run(
+            ["readelf", "--debug-dump=frames", harness.program("realigned")],
+            capture_output=True, text=True, check=True).stdout
+        self.assertIn("DW_CFA_def_cfa_expression (DW_OP_breg6 (rbp): -", frames)
+        run = self.record([harness.program("realigned"), "2"])
+        samples = [sample for sample in run.profile.samples
+                   if "realigned_leaf" in sample.names]
+        self.assertGreater(sum(harness.count(run.profile, sample)
+                               for sample in samples), 400)
+        self.assert_all(samples, harness.is_rooted, "rooted")
+        chains = {tuple(names[names.index("main"):names.index(
+            "realigned_leaf") + 1]) for names in map(root_first, samples)}
+        self.assertEqual(chains, {
+            ("main", "realigned_outer", "realigned_leaf"),
+            ("main", "realigned_outer", "realigned_middle", "realigned_leaf")})
+
+
+class EC10RulesByExpressionTest(harness.Case):
+    """rbp, r12 and r14 all restored by expressions on rbp: each of the callers
+    is found only if one of them was recovered right."""
+
+    CHAIN = ["main", "keeper_r14", "keeper_r12", "keeper_rbp",
+             "saves_by_expression", "expression_leaf"]
+
+    def test_registers_are_recovered_from_the_old_set(self):
+        run = self.record([harness.program("expression_main"), "2"])
+        samples = with_leaf(run.profile, "expression_leaf")
+        self.assertGreater(sum(harness.count(run.profile, sample)
+                               for sample in samples), 400)
+        self.assert_all(samples,
+                        lambda sample: root_first(sample)[-6:] == self.CHAIN,
+                        " -> ".join(self.CHAIN))
+        self.assert_all(samples, harness.is_rooted, "rooted")

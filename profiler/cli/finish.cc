@@ -1,0 +1,111 @@
+#include "profiler/cli/finish.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <exception>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "exporters/export.h"
+#include "exporters/pprof_format.h"
+#include "exporters/raw/raw_pprof.h"
+#include "profiler/cli/message.h"
+#include "profiler/cli/progress.h"
+#include "profiler/cli/summary.h"
+
+namespace unspool::profiler {
+namespace {
+
+using exporters::RawStatus;
+
+// Thrown out of the progress callback, hence through the exporters.
+class Interrupted : public std::exception {};
+
+bool Append(void* context, const void* data, size_t size) {
+  static_cast<std::string*>(context)->append(static_cast<const char*>(data),
+                                             size);
+  return true;
+}
+
+// Where it was saved, or a sentence that it was not.
+std::string SaveSpool(const RecordingSpool& spool, const std::string& output) {
+  const std::string name = "unspool-" + std::to_string(getpid()) + ".spool";
+  const size_t slash = output.rfind('/');
+  const std::vector<std::string> directories = {
+      slash == std::string::npos ? "." : output.substr(0, slash), "/tmp",
+      "/dev/shm"};
+  for (const std::string& directory : directories) {
+    const std::string path = directory + "/" + name;
+    if (!spool.SaveTo(path)) continue;
+    return "the recording is kept: unspool export " + ShellWord(path) +
+           " -o profile.pb.gz";
+  }
+  return "the recording could not be kept either: " + ErrnoText(errno);
+}
+
+std::string RawProfile(const RecordingSpool& spool, const ProgramEnd& end,
+                       exporters::RawTotals* totals) {
+  exporters::RawOptions options;
+  options.end_monotonic_ns = end.monotonic_ns;
+  std::string bytes;
+  const RawStatus status = exporters::WriteRawPprof(
+      spool.bytes(), options, exporters::ByteSink{Append, &bytes}, totals);
+  if (status == RawStatus::kOk) return bytes;
+  if (status == RawStatus::kNoMemory) throw std::bad_alloc();
+  // The tool wrote a valid header, so what is missing is an image.
+  throw Failure(kExitFailure,
+                "nothing was recorded: the agent did not start in the program; "
+                "did a wrapper remove LD_PRELOAD or UNSPOOL_* from its "
+                "environment, or did it die before it could?");
+}
+
+void NameAll(exporters::Profile& profile, const SignalGate& gate) {
+  ProgressLine line;
+  try {
+    exporters::Symbolize(
+        profile, [&](std::string_view what, uint64_t done, uint64_t total) {
+          if (gate.TakeRequestToEnd()) throw Interrupted();
+          line.Show(what, done, total);
+        });
+  } catch (const Interrupted&) {
+    // Unnamed locations are named when the profile is looked at.
+  }
+}
+
+absl::Status NameAndWrite(const std::string& raw, const std::string& output,
+                          const SignalGate& gate) {
+  absl::StatusOr<exporters::Profile> profile = exporters::DecodePprof(raw);
+  if (!profile.ok()) return profile.status();
+  NameAll(*profile, gate);
+  return exporters::WritePprof(*profile, output);
+}
+
+}  // namespace
+
+void FinishRecording(const RecordOptions& options, const std::string& output,
+                     const RecordingSpool& spool, const ProgramEnd& end,
+                     const SignalGate& gate) {
+  SummaryFacts facts;
+  std::string problem;
+  try {
+    const std::string raw = RawProfile(spool, end, &facts.totals);
+    problem = std::string(NameAndWrite(raw, output, gate).message());
+  } catch (const Failure&) {
+    throw;
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  if (!problem.empty()) {
+    throw Failure(kExitFailure, "cannot write " + Quoted(output) + ": " +
+                                    problem + "; " + SaveSpool(spool, output));
+  }
+  facts.engine = "timer";
+  facts.frequency = options.frequency;
+  facts.cpu_time_ns = options.duration.has_value() ? 0 : end.cpu_time_ns;
+  facts.output = options.output;
+  Say(SummaryLine(facts));
+}
+
+}  // namespace unspool::profiler

@@ -1,0 +1,230 @@
+#include "profiler/cli/options.h"
+
+#include <map>
+
+#include "CLI/CLI.hpp"
+#include "profiler/cli/message.h"
+#include "profiler/cli/option_values.h"
+
+namespace unspool::profiler {
+namespace {
+
+constexpr uint32_t kMaxFrequency = 10'000;
+constexpr uint32_t kMaxDepthLimit = 65'535;
+
+// CLI11's help but for the usage line, which has to show what may follow "--".
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string) const override {
+    static const std::map<std::string, std::string> kUsage = {
+        {"record", "record [OPTIONS] -- COMMAND [ARGUMENT...]"},
+        {"report", "report [OPTIONS] FILE"},
+        {"export", "export [OPTIONS] FILE"},
+    };
+    const auto usage = kUsage.find(app->get_name());
+    return "Usage: unspool " +
+           (usage == kUsage.end() ? "COMMAND ..." : usage->second) + "\n";
+  }
+};
+
+// Every option as text; values are checked in one place for flags and
+// variables alike.
+struct RecordTexts {
+  std::string output, frequency, seconds, engine, clock, max_depth;
+};
+struct ViewTexts {
+  std::string file, output, format, value;
+};
+
+void AddRecord(CLI::App& app, RecordTexts& texts) {
+  CLI::App* record =
+      app.add_subcommand("record", "Run a program and profile it to its end");
+  record
+      ->add_option("-o,--output", texts.output,
+                   "Profile to write: pprof, gzip-compressed unless it ends "
+                   "in .pb (UNSPOOL_OUTPUT, profile.pb.gz). %p pid, %n "
+                   "program, %t time, %h host")
+      ->type_name("FILE");
+  record
+      ->add_option("-F,--frequency", texts.frequency,
+                   "Samples per second of CPU time and thread, 1 to 10000 "
+                   "(UNSPOOL_FREQUENCY, 100)")
+      ->type_name("HZ");
+  record
+      ->add_option("-d,--duration", texts.seconds,
+                   "Stop sampling after this time; the program runs on")
+      ->type_name("SECONDS");
+  record
+      ->add_option("--engine", texts.engine,
+                   "What interrupts the program: auto or timer "
+                   "(UNSPOOL_ENGINE, auto)")
+      ->type_name("ENGINE");
+  record
+      ->add_option("--clock", texts.clock,
+                   "Time that is sampled: cpu (UNSPOOL_CLOCK, cpu)")
+      ->type_name("CLOCK");
+  record
+      ->add_option("--max-depth", texts.max_depth,
+                   "Frames kept of a stack, counted from the innermost "
+                   "(UNSPOOL_MAX_DEPTH, 1024)")
+      ->type_name("N");
+  record->footer(
+      "Exit status: the program's own; 128 + N if signal N killed it; 127 not "
+      "found;\n126 not executable; 2 usage; 1 if the program succeeded and the "
+      "profile could\nnot be written.");
+}
+
+void AddViews(CLI::App& app, ViewTexts& texts) {
+  CLI::App* report = app.add_subcommand(
+      "report", "Print the functions of a profile, the costliest first");
+  CLI::App* exporter =
+      app.add_subcommand("export", "Convert a profile to another format");
+  for (CLI::App* view : {report, exporter}) {
+    view->add_option("FILE", texts.file, "A pprof profile or an unspool spool")
+        ->required()
+        ->type_name("");
+    view->add_option("--value", texts.value,
+                     "Sample type to count by, such as cpu or samples")
+        ->type_name("TYPE");
+  }
+  exporter
+      ->add_option("-o,--output", texts.output,
+                   "File to write; its ending says the format: .pb.gz .pb "
+                   ".folded .txt; - is stdout")
+      ->type_name("OUT");
+  exporter
+      ->add_option("--format", texts.format,
+                   "pprof, folded or text (by the ending of OUT; text)")
+      ->type_name("FORMAT");
+}
+
+// The flag if it was given, else the variable if it is set (and not empty).
+// Calls use(name, text) with the place that a bad value has to be blamed on.
+template <typename Use>
+void Resolve(const CLI::App& app, const char* flag, const std::string& text,
+             const char* variable, const Environment& environment, Use use) {
+  if (app.get_option(flag)->count() > 0) return use(flag, text);
+  const char* set = variable == nullptr ? nullptr : environment(variable);
+  if (set != nullptr && *set != '\0') use(variable, std::string(set));
+}
+
+RecordOptions CheckRecord(const CLI::App& app, const RecordTexts& texts,
+                          std::vector<std::string> command,
+                          const Environment& env) {
+  if (command.empty() || command[0].empty()) {
+    throw Failure(kExitUsage,
+                  "no program to record: name it after --, as in 'unspool "
+                  "record -- ./program argument'");
+  }
+  RecordOptions options;
+  options.command = std::move(command);
+  Resolve(app, "-o", texts.output, "UNSPOOL_OUTPUT", env,
+          [&](const char* name, const std::string& text) {
+            options.output = ParseRecordOutput(name, text);
+          });
+  Resolve(app, "-F", texts.frequency, "UNSPOOL_FREQUENCY", env,
+          [&](const char* name, const std::string& text) {
+            options.frequency = ParseNumber(name, text, 1, kMaxFrequency);
+          });
+  Resolve(app, "-d", texts.seconds, nullptr, env,
+          [&](const char* name, const std::string& text) {
+            options.duration = ParseSeconds(name, text);
+          });
+  Resolve(app, "--engine", texts.engine, "UNSPOOL_ENGINE", env,
+          [&](const char* name, const std::string& text) {
+            options.engine = ParseChoice(name, text, {"auto", "timer"});
+          });
+  Resolve(app, "--clock", texts.clock, "UNSPOOL_CLOCK", env,
+          [&](const char* name, const std::string& text) {
+            options.clock = ParseChoice(name, text, {"cpu"});
+          });
+  Resolve(app, "--max-depth", texts.max_depth, "UNSPOOL_MAX_DEPTH", env,
+          [&](const char* name, const std::string& text) {
+            options.max_depth = ParseNumber(name, text, 1, kMaxDepthLimit);
+          });
+  return options;
+}
+
+ExportOptions CheckExport(const ViewTexts& texts) {
+  ExportOptions options;
+  options.file = texts.file;
+  options.value = texts.value;
+  options.format = ParseFormat(texts.format, texts.output);
+  if (!texts.output.empty()) options.output = texts.output;
+  return options;
+}
+
+// CLI11 would call an unknown command a surplus argument.
+void CheckCommandName(const std::vector<std::string>& arguments) {
+  constexpr const char* kKnown = "use record, report or export";
+  if (arguments.empty()) {
+    throw Failure(kExitUsage, std::string("no command given: ") + kKnown +
+                                  " (see 'unspool --help')");
+  }
+  const std::string& name = arguments[0];
+  if (name.starts_with("-") || name == "record" || name == "report" ||
+      name == "export") {
+    return;
+  }
+  throw Failure(kExitUsage, "unknown command " + Quoted(name) + ": " + kKnown +
+                                " (see 'unspool --help')");
+}
+
+Options Parse(CLI::App& app, std::vector<std::string> arguments,
+              std::vector<std::string> command, const RecordTexts& record,
+              const ViewTexts& view, const Environment& environment) {
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  app.parse(std::move(arguments));
+  if (app.got_subcommand("record")) {
+    return CheckRecord(*app.get_subcommand("record"), record,
+                       std::move(command), environment);
+  }
+  if (app.got_subcommand("report")) {
+    return ReportOptions{view.file, view.value};
+  }
+  return CheckExport(view);
+}
+
+}  // namespace
+
+Options ParseOptions(const std::vector<std::string>& arguments,
+                     const Environment& environment) {
+  CheckCommandName(arguments);
+  // The command to profile is cut off first: its own flags, a second "--"
+  // included, are none of CLI11's business.
+  auto split = arguments.end();
+  std::vector<std::string> command;
+  if (arguments[0] == "record") {
+    split = std::find(arguments.begin(), arguments.end(), "--");
+    if (split != arguments.end()) command.assign(split + 1, arguments.end());
+  }
+
+  CLI::App app("Profiles native programs and shows where their time goes.",
+               "unspool");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_version_flag("--version", "unspool " UNSPOOL_VERSION,
+                       "Print the version and exit");
+  app.require_subcommand(1);
+  RecordTexts record;
+  ViewTexts view;
+  AddRecord(app, record);
+  AddViews(app, view);
+
+  try {
+    return Parse(app, {arguments.begin(), split}, std::move(command), record,
+                 view, environment);
+  } catch (const CLI::CallForHelp&) {
+    const auto used = app.get_subcommands();
+    return PrintOptions{used.empty() ? app.help() : used[0]->help()};
+  } catch (const CLI::CallForVersion& version) {
+    return PrintOptions{std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    const auto used = app.get_subcommands();
+    throw Failure(kExitUsage,
+                  std::string(error.what()) + ": see 'unspool " +
+                      (used.empty() ? "" : used[0]->get_name() + " ") +
+                      "--help'");
+  }
+}
+
+}  // namespace unspool::profiler

@@ -1,0 +1,62 @@
+// What the user asked for: the command line and the UNSPOOL_* variables, read
+// and checked. Nothing here touches a file or starts anything.
+
+#ifndef UNSPOOL_PROFILER_CLI_OPTIONS_H_
+#define UNSPOOL_PROFILER_CLI_OPTIONS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace unspool::profiler {
+
+struct RecordOptions {
+  std::string output = "profile.pb.gz";  // may hold %p %n %t %h
+  uint32_t frequency = 100;              // samples per CPU second and thread
+  uint32_t max_depth = 1024;             // frames kept of a stack
+  std::string engine = "auto";
+  std::string clock = "cpu";
+  // Sampling stops this long after the start; the program runs on.
+  std::optional<std::chrono::nanoseconds> duration;
+  std::vector<std::string> command;  // never empty
+};
+
+struct ReportOptions {
+  std::string file;
+  std::string value;  // name of a sample type; empty: the profile's default
+};
+
+enum class ExportFormat : uint8_t { kPprof, kFolded, kText };
+
+struct ExportOptions {
+  std::string file;
+  std::string output = "-";  // "-" is stdout
+  ExportFormat format = ExportFormat::kText;
+  std::string value;
+};
+
+// --help and --version.
+struct PrintOptions {
+  std::string text;
+};
+
+using Options =
+    std::variant<RecordOptions, ReportOptions, ExportOptions, PrintOptions>;
+
+// Returns the value of an environment variable, nullptr if it is not set.
+using Environment = std::function<const char*(const char* name)>;
+
+// Reads the arguments (without argv[0]). A flag beats its variable; a variable
+// beats the default. Throws Failure(kExitUsage): unknown command or flag, a bad
+// value in either place, a missing argument. Any thread.
+// Not async-signal-safe: allocates and throws.
+Options ParseOptions(const std::vector<std::string>& arguments,
+                     const Environment& environment);
+
+}  // namespace unspool::profiler
+
+#endif  // UNSPOOL_PROFILER_CLI_OPTIONS_H_

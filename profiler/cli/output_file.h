@@ -1,0 +1,26 @@
+// The file that a recording will become: its name, and whether it can be
+// written. Asked before the program starts, so that no run is wasted.
+
+#ifndef UNSPOOL_PROFILER_CLI_OUTPUT_FILE_H_
+#define UNSPOOL_PROFILER_CLI_OUTPUT_FILE_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace unspool::profiler {
+
+// Throws Failure(kExitFailure) if `path` is a directory, or a profile cannot be
+// written there: creates a file beside it, as the write at the end will, and
+// removes it again. Any thread.
+// Not async-signal-safe: allocates and throws.
+void CheckWritable(const std::string& path);
+
+// `path` made absolute, and through its symbolic links if they end at a regular
+// file: a link to last week's profile stays a link.
+// Not async-signal-safe: allocates.
+std::string ResolveOutput(const std::string& path);
+
+}  // namespace unspool::profiler
+
+#endif  // UNSPOOL_PROFILER_CLI_OUTPUT_FILE_H_

@@ -1,0 +1,92 @@
+#include "profiler/cli/record.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "profiler/cli/agent_library.h"
+#include "profiler/cli/child_environment.h"
+#include "profiler/cli/finish.h"
+#include "profiler/cli/launch.h"
+#include "profiler/cli/message.h"
+#include "profiler/cli/output_file.h"
+#include "profiler/cli/program.h"
+#include "profiler/cli/recording_spool.h"
+#include "profiler/cli/signal_gate.h"
+#include "profiler/cli/supervise.h"
+
+namespace unspool::profiler {
+namespace {
+
+// A descriptor of ours must not become number 0, 1 or 2 where the tool was
+// started without: what we say on stderr would land in it. The program still
+// finds them closed.
+void FillStandardDescriptors() {
+  int fd = 0;
+  do {
+    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) close(fd);
+}
+
+ChildEnvironment AgentEnvironment(const RecordOptions& options,
+                                  const std::string& agent,
+                                  const std::string& output,
+                                  const std::string& spool) {
+  ChildEnvironment environment(environ);
+  environment.Preload(agent);
+  environment.Set("UNSPOOL_OUTPUT", output);
+  environment.Set("UNSPOOL_SPOOL", spool);
+  environment.Set("UNSPOOL_FREQUENCY", std::to_string(options.frequency));
+  environment.Set("UNSPOOL_MAX_DEPTH", std::to_string(options.max_depth));
+  environment.Set("UNSPOOL_ENGINE", options.engine);
+  environment.Set("UNSPOOL_CLOCK", options.clock);
+  return environment;
+}
+
+int FailureUnlessFailed(int exit_status) {
+  return exit_status == kExitOk ? kExitFailure : exit_status;
+}
+
+int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
+                  const SignalGate& gate) {
+  Say(*program.obstacle);
+  ChildEnvironment environment(environ);
+  const pid_t pid =
+      StartProgram(program.path, options.command, environment, "", gate);
+  const ProgramEnd end = Supervise(pid, gate, std::nullopt, [] {});
+  return FailureUnlessFailed(ExitStatusOf(end.wait_status));
+}
+
+}  // namespace
+
+int RunRecord(const RecordOptions& options) {
+  FillStandardDescriptors();
+  const ResolvedProgram program =
+      ResolveProgram(options.command[0], getenv("PATH"));
+  const std::string agent = FindAgentLibrary();
+  const std::string output = ResolveOutput(options.output);
+  CheckWritable(output);
+
+  const SignalGate gate;
+  if (program.obstacle.has_value()) {
+    return RunUnprofiled(options, program, gate);
+  }
+  RecordingSpool spool;
+  ChildEnvironment environment =
+      AgentEnvironment(options, agent, output, spool.path());
+  const pid_t pid = StartProgram(program.path, options.command, environment,
+                                 "UNSPOOL_ROOT_PID", gate);
+  const ProgramEnd end = Supervise(pid, gate, options.duration,
+                                   [&spool] { spool.StopSampling(); });
+  const int exit_status = ExitStatusOf(end.wait_status);
+  try {
+    FinishRecording(options, output, spool, end, gate);
+  } catch (const Failure& failure) {
+    Say(failure.what());
+    return FailureUnlessFailed(exit_status);
+  }
+  return exit_status;
+}
+
+}  // namespace unspool::profiler

@@ -1,0 +1,104 @@
+#include "profiler/cli/recording_spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+
+#include "collectors/spool/spool_format.h"
+#include "collectors/spool/spool_writer.h"
+#include "profiler/cli/message.h"
+
+namespace unspool::profiler {
+namespace {
+
+using collectors::kSpoolPageSize;
+
+constexpr uint64_t kDefaultCapacity = uint64_t{1} << 30;
+
+[[noreturn]] void CannotCreate(const std::string& why) {
+  throw Failure(kExitFailure, "cannot create the recording in memory: " + why);
+}
+
+uint64_t ChooseCapacity() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return kDefaultCapacity;
+  const uint64_t allowed = limit.rlim_cur / kSpoolPageSize * kSpoolPageSize;
+  return std::min(kDefaultCapacity, allowed);
+}
+
+bool WriteAll(int fd, const uint8_t* data, size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(fd, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+}  // namespace
+
+RecordingSpool::RecordingSpool() : size_(ChooseCapacity()) {
+  fd_ = UniqueFd(memfd_create("unspool", MFD_CLOEXEC));
+  if (!fd_.valid()) CannotCreate(ErrnoText(errno) + "; close files");
+  if (collectors::SpoolWriter::Create(fd_.get(), size_) !=
+      collectors::SpoolStatus::kOk) {
+    CannotCreate("no room for " + std::to_string(size_) +
+                 " bytes; raise the file size limit (ulimit -f)");
+  }
+  void* const map =
+      mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  if (map == MAP_FAILED) {
+    CannotCreate(ErrnoText(errno) + "; raise the memory limit (ulimit -v)");
+  }
+  bytes_ = static_cast<uint8_t*>(map);
+
+  // Not getpid(): in a pid namespace without its own /proc the numbers differ.
+  std::error_code error;
+  const std::filesystem::path self =
+      std::filesystem::read_symlink("/proc/self", error);
+  if (error) CannotCreate("/proc/self: " + error.message() + "; mount /proc");
+  path_ = "/proc/" + self.string() + "/fd/" + std::to_string(fd_.get());
+}
+
+RecordingSpool::~RecordingSpool() {
+  if (bytes_ != nullptr) munmap(bytes_, size_);
+}
+
+void RecordingSpool::StopSampling() {
+  uint8_t* const control = bytes_ + kSpoolPageSize;
+  auto* const sampling = reinterpret_cast<uint32_t*>(
+      control + offsetof(collectors::SpoolControl, sampling));
+  std::atomic_ref<uint32_t>(*sampling).store(0, std::memory_order_relaxed);
+}
+
+bool RecordingSpool::SaveTo(const std::string& path) const {
+  const UniqueFd out(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!out.valid()) return false;
+  bool good = true;
+  off_t begin = lseek(fd_.get(), 0, SEEK_DATA);
+  while (good && begin >= 0) {
+    const off_t end = lseek(fd_.get(), begin, SEEK_HOLE);
+    good = end > begin && lseek(out.get(), begin, SEEK_SET) == begin &&
+           WriteAll(out.get(), bytes_ + begin, end - begin);
+    begin = lseek(fd_.get(), end, SEEK_DATA);
+  }
+  good = good && ftruncate(out.get(), static_cast<off_t>(size_)) == 0;
+  if (!good) {
+    const int error = errno;
+    unlink(path.c_str());
+    errno = error;
+  }
+  return good;
+}
+
+}  // namespace unspool::profiler

@@ -1,0 +1,48 @@
+// The spool of one recording: a memfd that the tool holds, so that it outlives
+// the program however that ends.
+
+#ifndef UNSPOOL_PROFILER_CLI_RECORDING_SPOOL_H_
+#define UNSPOOL_PROFILER_CLI_RECORDING_SPOOL_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "profiler/cli/unique_fd.h"
+
+namespace unspool::profiler {
+
+class RecordingSpool {
+ public:
+  // Creates and maps it: sparse, 1 GiB or what RLIMIT_FSIZE allows (a larger
+  // ftruncate(2) would kill by SIGXFSZ). The descriptor is closed on exec.
+  // Throws Failure(kExitFailure).
+  RecordingSpool();
+  RecordingSpool(const RecordingSpool&) = delete;
+  RecordingSpool& operator=(const RecordingSpool&) = delete;
+  ~RecordingSpool();
+
+  // Where the agent opens it: "/proc/<pid>/fd/<n>". By way of the tool, because
+  // the program itself must not find a descriptor that it did not open.
+  const std::string& path() const { return path_; }
+
+  // Asks the agent to stop sampling. Any thread.
+  void StopSampling();
+
+  // The whole file, while the agent may still write to it.
+  std::span<const uint8_t> bytes() const { return {bytes_, size_}; }
+
+  // Copies it, holes kept, to a new file that nobody else may read. Returns
+  // false, with errno set, if that fails; then there is no such file.
+  bool SaveTo(const std::string& path) const;
+
+ private:
+  UniqueFd fd_;
+  uint8_t* bytes_ = nullptr;
+  uint64_t size_ = 0;
+  std::string path_;
+};
+
+}  // namespace unspool::profiler
+
+#endif  // UNSPOOL_PROFILER_CLI_RECORDING_SPOOL_H_

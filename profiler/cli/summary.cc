@@ -1,0 +1,73 @@
+#include "profiler/cli/summary.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace unspool::profiler {
+namespace {
+
+std::string Fixed(double value, int digits) {
+  char text[64];
+  snprintf(text, sizeof(text), "%.*f", digits, value);
+  return text;
+}
+
+std::string Count(uint64_t number, const char* unit) {
+  return std::to_string(number) + " " + unit + (number == 1 ? "" : "s");
+}
+
+// Overruns merge ticks into one sample of more weight: the kernel's own tick
+// bounds the rate of CPU-time timers. Said from a tenth of a missing rate on,
+// and only where there are enough samples to tell.
+std::string RateReached(const SummaryFacts& facts) {
+  constexpr uint64_t kEnough = 50;
+  if (facts.totals.samples < kEnough || facts.totals.weight_ns == 0) return "";
+  const double seconds = static_cast<double>(facts.totals.weight_ns) / 1e9;
+  const double reached = static_cast<double>(facts.totals.samples) / seconds;
+  if (reached > 0.9 * facts.frequency) return "";
+  return " (the kernel gave " + std::to_string(std::lround(reached)) + ")";
+}
+
+// Child processes, and what ran before and after the agent.
+std::string NotProfiled(const SummaryFacts& facts) {
+  constexpr uint64_t kFloorNs = 100'000'000;
+  if (facts.cpu_time_ns <= facts.totals.weight_ns) return "";
+  const uint64_t missing = facts.cpu_time_ns - facts.totals.weight_ns;
+  if (missing < kFloorNs || missing < facts.cpu_time_ns / 20) return "";
+  return ", " + Fixed(static_cast<double>(missing) / 1e9, 2) + " s of " +
+         Fixed(static_cast<double>(facts.cpu_time_ns) / 1e9, 2) +
+         " s CPU time not profiled (child processes)";
+}
+
+}  // namespace
+
+std::string ShellWord(const std::string& text) {
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) {
+    return text;
+  }
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+std::string SummaryLine(const SummaryFacts& facts) {
+  const exporters::RawTotals& totals = facts.totals;
+  const double truncated = totals.samples == 0
+                               ? 0
+                               : 100.0 * static_cast<double>(totals.truncated) /
+                                     static_cast<double>(totals.samples);
+  std::string line = Count(totals.samples, "sample");
+  if (totals.samples == 0 && totals.lost == 0) {
+    line += " (the program used hardly any CPU time)";
+  }
+  line += ", " + std::to_string(totals.lost) + " lost, " + Fixed(truncated, 2) +
+          " % truncated, " + facts.engine + " at " +
+          std::to_string(facts.frequency) + " Hz" + RateReached(facts) +
+          NotProfiled(facts);
+  const std::string file = ShellWord(facts.output);
+  return line + " -> " + file + "  (next: unspool report " + file + ")";
+}
+
+}  // namespace unspool::profiler

@@ -1,0 +1,137 @@
+#include "profiler/cli/supervise.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "profiler/cli/message.h"
+
+namespace unspool::profiler {
+namespace {
+
+using std::chrono::nanoseconds;
+
+nanoseconds MonotonicNow() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::chrono::seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
+}
+
+uint64_t CpuTimeNs(const rusage& usage) {
+  const auto nanos = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<uint64_t>(time.tv_usec) * 1'000;
+  };
+  return nanos(usage.ru_utime) + nanos(usage.ru_stime);
+}
+
+class Supervisor {
+ public:
+  Supervisor(pid_t program, const SignalGate& gate)
+      : program_(program), gate_(gate) {}
+
+  // Takes signals until the program ends or, with a deadline, until then.
+  // Returns whether it ended.
+  bool Run(std::optional<nanoseconds> deadline);
+
+  const ProgramEnd& end() const { return end_; }
+
+ private:
+  bool Reap();
+  void PassOn(const siginfo_t& info);
+  bool HasOwnCopy(const siginfo_t& info) const;
+  void StopWithProgram();
+
+  const pid_t program_;
+  const SignalGate& gate_;
+  bool asked_to_stop_ = false;
+  ProgramEnd end_;
+};
+
+bool Supervisor::Run(std::optional<nanoseconds> deadline) {
+  for (;;) {
+    timespec timeout{};
+    if (deadline.has_value()) {
+      const nanoseconds left =
+          std::max(*deadline - MonotonicNow(), nanoseconds(0));
+      timeout.tv_sec = left.count() / 1'000'000'000;
+      timeout.tv_nsec = left.count() % 1'000'000'000;
+    }
+    siginfo_t info{};
+    const int signal = sigtimedwait(&gate_.awaited(), &info,
+                                    deadline.has_value() ? &timeout : nullptr);
+    if (signal < 0 && errno == EAGAIN) return false;
+    if (signal == SIGCHLD) {
+      if (Reap()) return true;
+    } else if (signal > 0) {
+      PassOn(info);
+    }
+  }
+}
+
+// Signals of one number merge, so one SIGCHLD may stand for a stop and an end.
+bool Supervisor::Reap() {
+  int status = 0;
+  rusage usage{};
+  while (wait4(program_, &status, WNOHANG | WUNTRACED, &usage) == program_) {
+    if (WIFSTOPPED(status)) {
+      if (asked_to_stop_ && WSTOPSIG(status) == SIGTSTP) StopWithProgram();
+      continue;
+    }
+    end_.wait_status = status;
+    end_.cpu_time_ns = CpuTimeNs(usage);
+    end_.monotonic_ns = static_cast<uint64_t>(MonotonicNow().count());
+    return true;
+  }
+  return false;
+}
+
+// The kernel sends what a terminal asks for to a whole process group, but the
+// hangup to a session's leader alone.
+bool Supervisor::HasOwnCopy(const siginfo_t& info) const {
+  if (info.si_code != SI_KERNEL) return info.si_pid == program_;
+  if (info.si_signo == SIGHUP && getsid(0) == getpid()) return false;
+  return getpgid(program_) == getpgrp();
+}
+
+void Supervisor::PassOn(const siginfo_t& info) {
+  if (info.si_signo == SIGTSTP) asked_to_stop_ = true;
+  if (!HasOwnCopy(info)) kill(program_, info.si_signo);
+}
+
+void Supervisor::StopWithProgram() {
+  asked_to_stop_ = false;
+  raise(SIGSTOP);
+  siginfo_t continued{};
+  const bool goes_on = waitid(P_PID, static_cast<id_t>(program_), &continued,
+                              WCONTINUED | WNOHANG) == 0 &&
+                       continued.si_pid == program_;
+  if (!goes_on) kill(program_, SIGCONT);
+}
+
+}  // namespace
+
+ProgramEnd Supervise(pid_t program, const SignalGate& gate,
+                     std::optional<nanoseconds> deadline,
+                     const std::function<void()>& at_deadline) {
+  Supervisor supervisor(program, gate);
+  if (deadline.has_value() && !supervisor.Run(MonotonicNow() + *deadline)) {
+    at_deadline();
+    supervisor.Run(std::nullopt);
+  } else if (!deadline.has_value()) {
+    supervisor.Run(std::nullopt);
+  }
+  return supervisor.end();
+}
+
+int ExitStatusOf(int wait_status) {
+  return WIFSIGNALED(wait_status) ? kExitSignalBase + WTERMSIG(wait_status)
+                                  : WEXITSTATUS(wait_status);
+}
+
+}  // namespace unspool::profiler

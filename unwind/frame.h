@@ -36,9 +36,9 @@ constexpr uint64_t LookupPc(const Frame& frame) {
 // How a walk ended. Root, room and failure stay distinct everywhere; the names
 // are those of the "[truncated: …]" pseudo-frames.
 enum class WalkEnd : uint8_t {
-  kRoot = 0,       // a program's or loader's entry, a thread or context start
-  kDepth = 1,      // no room for more frames
-  kNoCfi = 2,      // no unwind data for this PC, and nothing believable to guess
+  kRoot = 0,   // a program's or loader's entry, a thread or context start
+  kDepth = 1,  // no room for more frames
+  kNoCfi = 2,  // no unwind data for this PC, and nothing believable to guess
   kBadMemory = 3,  // a stack slot could not be read
   kLoop = 4,       // SP did not move up
   kBadCfi = 5,     // unwind data that is malformed or beyond the step limits

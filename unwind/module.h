@@ -32,8 +32,8 @@ struct Module {
 
   uint64_t start = 0;  // the whole mapped range, [start, end)
   uint64_t end = 0;
-  uint64_t bias = 0;   // run-time address minus ELF virtual address
-  uint64_t entry = 0;  // run-time address of e_entry; 0 if there is none
+  uint64_t bias = 0;          // run-time address minus ELF virtual address
+  uint64_t entry = 0;         // run-time address of e_entry; 0 if there is none
   uint64_t eh_frame_hdr = 0;  // run-time address of PT_GNU_EH_FRAME; 0 if none
   uint64_t eh_frame_hdr_size = 0;
   // Threads and contexts start in libc, programs in the loader: RA undefined

@@ -1,0 +1,55 @@
+// What the generic code asks an architecture for; x86-64's answers. System V
+// psABI, AMD64 supplement, §3.2 (calling sequence) and §3.6 (DWARF numbers).
+
+#ifndef UNSPOOL_UNWIND_ARCH_X86_64_ARCH_H_
+#define UNSPOOL_UNWIND_ARCH_X86_64_ARCH_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "unwind/arch/x86_64/call_site.h"
+#include "unwind/arch/x86_64/registers.h"
+#include "unwind/arch/x86_64/signal_frame.h"
+
+namespace unspool::unwind {
+
+struct X86_64 {
+  using Registers = X86_64Registers;
+
+  static constexpr size_t kRegisterCount = Registers::kCount;
+  static constexpr size_t kFp = static_cast<size_t>(X86_64Register::kRbp);
+  static constexpr size_t kSp = static_cast<size_t>(X86_64Register::kRsp);
+  // The column of the return address, which is also where the PC is.
+  static constexpr size_t kRa = static_cast<size_t>(X86_64Register::kRip);
+
+  static constexpr size_t kWordSize = 8;
+  // A call leaves the return address in the word below the CFA.
+  static constexpr int64_t kRaOffset = -8;
+  // At a function's entry; inside, SP is a multiple of a word.
+  static constexpr uint64_t kSpAlignment = 8;
+
+  // What a function must preserve (§3.2.1) besides SP, which the CFA gives:
+  // kept unless a rule says otherwise. All others are lost unless a rule says
+  // otherwise.
+  static constexpr std::array<uint8_t, 6> kCalleeSaved = {3, 6, 12, 13, 14, 15};
+  static constexpr uint32_t kCalleeSavedMask =
+      1 << 3 | 1 << 6 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;
+
+  // Longest instruction sequence that FindCallBefore looks at.
+  static constexpr size_t kMaxCallSize = kX86_64MaxCallSize;
+  static CallSite FindCallBefore(std::span<const uint8_t> code, uint64_t ra) {
+    return FindX86_64CallBefore(code, ra);
+  }
+  static constexpr size_t kMaxJumpStubSize = kX86_64MaxJumpStubSize;
+  static bool IsJumpStub(std::span<const uint8_t> code) {
+    return IsX86_64JumpStub(code);
+  }
+
+  using SignalFrame = X86_64SignalFrame;
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_ARCH_X86_64_ARCH_H_

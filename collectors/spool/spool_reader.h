@@ -68,6 +68,9 @@ struct ThreadView {
 
 // One frame of a stack.
 struct NodeView {
+  // Its own number among the nodes that the file has room for, below
+  // node_count(): ids can have gaps, indexes are dense.
+  uint64_t index = 0;
   uint32_t parent = 0;  // the caller; < kFirstNode: a RootNode()
   unwind::ModuleId module = unwind::kNoModule;
   bool exact = false;
@@ -113,55 +116,91 @@ class SpoolReader {
   void ForEachCounter(size_t image, const ThreadView& thread,
                       Visitor visit) const;
 
-  // All node ids of the image are below this; ≥ kFirstNode. Proportional to the
-  // file's size.
-  uint32_t node_limit(size_t image) const;
+  // How many nodes the image's chunks have room for. Over all images together
+  // fewer than the file has bytes.
+  uint64_t node_count(size_t image) const;
   // False: there is no such node, or it is incomplete, or its parent is neither
   // a root nor a smaller node id. So following parents always ends.
   bool FindNode(size_t image, uint32_t id, NodeView* node) const;
 
  private:
   struct Chunk {
-    uint32_t image;
-    ChunkType type;
-    uint32_t pages;
-    uint64_t offset;
-    uint64_t owner;
+    uint32_t image = 0;
+    ChunkType type = ChunkType::kFree;
+    uint32_t pages = 0;
+    uint64_t offset = 0;
+    uint64_t owner = 0;
   };
+  using ChunkSpan = std::span<const Chunk>;
   struct Image {
-    uint64_t record_chunk;  // index into chunks_
-    uint64_t chunks_begin;  // the image's slice of chunks_
-    uint64_t chunks_end;
-    uint64_t nodes_begin;  // the image's slice of node_chunks_
-    uint32_t node_chunk_count;
+    const Chunk* record;
+    ChunkSpan modules;
+    ChunkSpan nodes;     // by number, each number once
+    ChunkSpan threads;   // by offset
+    ChunkSpan counters;  // by owner
   };
 
   bool ReadChunk(uint64_t page, uint64_t page_count, Chunk* chunk) const;
-  SpoolStatus CollectChunks(uint64_t page_count);
-  SpoolStatus CollectImages();
-  SpoolStatus CollectNodeChunks(Image& image);
-  std::span<const Chunk> ChunksOf(const Image& image, ChunkType type) const;
+  bool CollectChunks(uint64_t page_count);
+  bool CollectImages();
 
-  static constexpr uint64_t kNoRecord = ~uint64_t{0};
-  // Reads the record at `offset` in the chunk; the size of what to skip, 0 at
-  // the end. `module->id` stays kNoModule if there is none.
-  uint64_t ReadModule(const Chunk& chunk, uint64_t offset,
-                      ModuleView* module) const;
+  // Reads the record at `offset` of the file, of which `room` bytes are left in
+  // its chunk. The record's size; 0: there is none here.
+  uint64_t ReadModule(uint64_t offset, uint64_t room, ModuleView* module) const;
   ThreadView ReadThread(const Chunk& chunk) const;
-  TextView Text(const Chunk& chunk, const ChunkBytes& where) const;
-  std::span<const CounterSlot> SlotsOf(const Chunk& chunk) const;
+  // The chunks that hold more counters of the thread whose chunk is at `owner`.
+  static ChunkSpan CountersOf(const Image& image, uint64_t owner);
+  std::span<const CounterSlot> Slots(uint64_t begin, uint64_t end) const;
   static bool ReadCounter(const CounterSlot& slot, CounterView* counter);
+  TextView Text(const Chunk& chunk, const ChunkBytes& where) const;
+  LossArray Losses(const LossCounter* losses) const;
 
   template <typename T>
   const T& At(uint64_t offset) const {
     return *reinterpret_cast<const T*>(bytes_.data() + offset);
   }
+  static uint64_t EndOf(const Chunk& chunk) {
+    return chunk.offset + chunk.pages * kSpoolPageSize;
+  }
 
   std::span<const uint8_t> bytes_;
   MallocArray<Chunk> chunks_;  // by image, type, owner, offset
   MallocArray<Image> images_;
-  MallocArray<uint64_t> node_chunks_;  // offset by chunk number; 0: missing
 };
+
+template <typename Visitor>
+void SpoolReader::ForEachModule(size_t image, Visitor visit) const {
+  for (const Chunk& chunk : images_[image].modules) {
+    uint64_t offset = chunk.offset + sizeof(ChunkHeader);
+    while (offset < EndOf(chunk)) {
+      ModuleView module;
+      const uint64_t size = ReadModule(offset, EndOf(chunk) - offset, &module);
+      if (size != 0) visit(module);
+      offset += size != 0 ? size : kModuleAlign;
+    }
+  }
+}
+
+template <typename Visitor>
+void SpoolReader::ForEachThread(size_t image, Visitor visit) const {
+  for (const Chunk& chunk : images_[image].threads) visit(ReadThread(chunk));
+}
+
+template <typename Visitor>
+void SpoolReader::ForEachCounter(size_t image, const ThreadView& thread,
+                                 Visitor visit) const {
+  const auto visit_slots = [&](std::span<const CounterSlot> slots) {
+    for (const CounterSlot& slot : slots) {
+      CounterView counter;
+      if (ReadCounter(slot, &counter)) visit(counter);
+    }
+  };
+  const uint64_t owner = thread.chunk_offset;
+  visit_slots(Slots(owner + kThreadSlotsOffset, owner + kSpoolPageSize));
+  for (const Chunk& chunk : CountersOf(images_[image], owner)) {
+    visit_slots(Slots(chunk.offset + sizeof(ChunkHeader), EndOf(chunk)));
+  }
+}
 
 }  // namespace unspool::collectors
 

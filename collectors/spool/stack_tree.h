@@ -53,6 +53,7 @@ class StackTree {
     uint64_t window_mask = 0;  // windows − 1
   };
   static constexpr size_t kMaxLevels = 5;
+  static constexpr uint32_t kWindowSlots = 8;  // half a cache line
   static constexpr uint64_t kFirstLevelSlots = 1 << 16;
 
   uint32_t Add(ChunkAllocator& chunks, const StackNode& node);

@@ -1,0 +1,109 @@
+// Mapping the file: what happens once, at start, outside any handler.
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "collectors/spool/atomic_access.h"
+#include "collectors/spool/chunk_allocator.h"
+#include "collectors/spool/spool_writer.h"
+
+namespace unspool::collectors {
+
+namespace {
+
+// Under a tight RLIMIT_AS, mapping less is better than not recording; below
+// this it is not worth it.
+constexpr uint64_t kLeastMappedPages = 64;
+
+SpoolStatus CheckHeader(int fd, SpoolHeader* header) {
+  const ssize_t got = pread(fd, header, sizeof(*header), 0);
+  if (got < 0) return SpoolStatus::kBadDescriptor;
+  if (static_cast<size_t>(got) < sizeof(*header) ||
+      header->magic != kSpoolMagic) {
+    return SpoolStatus::kNotASpool;
+  }
+  if (header->version != kSpoolVersion ||
+      header->header_size != sizeof(SpoolHeader)) {
+    return SpoolStatus::kWrongVersion;
+  }
+  return SpoolStatus::kOk;
+}
+
+}  // namespace
+
+SpoolStatus ChunkAllocator::Map(int fd) {
+  SpoolStatus status = MapFile(fd);
+  if (status == SpoolStatus::kOk) status = ChoosePopulation(fd);
+  if (status != SpoolStatus::kOk) {
+    Reset(/*unmap=*/true);
+    return status;
+  }
+  image_ = FetchAdd(control()->next_image, 1);
+  return SpoolStatus::kOk;
+}
+
+SpoolStatus ChunkAllocator::MapFile(int fd) {
+  SpoolHeader header;
+  const SpoolStatus status = CheckHeader(fd, &header);
+  if (status != SpoolStatus::kOk) return status;
+  struct stat file;
+  if (fstat(fd, &file) != 0) return SpoolStatus::kBadDescriptor;
+  // Never past the end of the file: a store there is SIGBUS.
+  uint64_t pages =
+      std::min<uint64_t>(header.capacity_pages,
+                         static_cast<uint64_t>(file.st_size) / kSpoolPageSize);
+  if (pages <= kFirstChunkPage) return SpoolStatus::kTooSmall;
+  for (;; pages /= 2) {
+    void* base = mmap(nullptr, pages * kSpoolPageSize, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base != MAP_FAILED) {
+      base_ = static_cast<uint8_t*>(base);
+      break;
+    }
+    if (errno != ENOMEM) return SpoolStatus::kBadDescriptor;
+    if (pages / 2 < kLeastMappedPages) return SpoolStatus::kNoMemory;
+  }
+  capacity_pages_ = pages;
+  usable_pages_ = pages;
+  if (madvise(base_, pages * kSpoolPageSize, MADV_DONTFORK) != 0) {
+    return SpoolStatus::kNoMemory;
+  }
+  return SpoolStatus::kOk;
+}
+
+// Linux 5.14 and later populate chunk by chunk. Before, a bounded part of the
+// file is allocated here, and that is all there is.
+SpoolStatus ChunkAllocator::ChoosePopulation(int fd) {
+  if (madvise(base_, kFirstChunkPage * kSpoolPageSize, MADV_POPULATE_WRITE) ==
+      0) {
+    return SpoolStatus::kOk;
+  }
+  if (errno != EINVAL) return SpoolStatus::kNoMemory;
+  is_preallocated_ = true;
+  const uint64_t next = LoadRelaxed(header()->next_free_page);
+  if (next >= capacity_pages_) return SpoolStatus::kTooSmall;
+  usable_pages_ =
+      std::min(capacity_pages_, next + kPreallocatedBytes / kSpoolPageSize);
+  if (fallocate(fd, 0, 0, usable_pages_ * kSpoolPageSize) != 0) {
+    return SpoolStatus::kNoMemory;
+  }
+  return SpoolStatus::kOk;
+}
+
+void ChunkAllocator::Reset(bool unmap) {
+  if (unmap && base_ != nullptr) {
+    munmap(base_, capacity_pages_ * kSpoolPageSize);
+  }
+  base_ = nullptr;
+  capacity_pages_ = 0;
+  usable_pages_ = 0;
+  image_ = 0;
+  is_preallocated_ = false;
+  is_exhausted_.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace unspool::collectors

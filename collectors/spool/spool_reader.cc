@@ -1,0 +1,226 @@
+// Every word of a spool is checked here before it is used.
+
+#include "collectors/spool/spool_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+namespace unspool::collectors {
+
+SpoolStatus SpoolReader::Open(std::span<const uint8_t> bytes) {
+  if (bytes.size() < sizeof(SpoolHeader)) return SpoolStatus::kNotASpool;
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(SpoolHeader) != 0) {
+    return SpoolStatus::kCorrupt;
+  }
+  bytes_ = bytes;
+  const auto& header = At<SpoolHeader>(0);
+  if (header.magic != kSpoolMagic) return SpoolStatus::kNotASpool;
+  if (header.version != kSpoolVersion ||
+      header.header_size != sizeof(SpoolHeader)) {
+    return SpoolStatus::kWrongVersion;
+  }
+  const uint64_t page_count = std::min<uint64_t>(
+      bytes.size() / kSpoolPageSize, LoadAcquire(header.next_free_page));
+  if (!CollectChunks(page_count) || !CollectImages()) {
+    return SpoolStatus::kNoMemory;
+  }
+  return images_.empty() ? SpoolStatus::kCorrupt : SpoolStatus::kOk;
+}
+
+bool SpoolReader::CollectChunks(uint64_t page_count) {
+  uint64_t page = kFirstChunkPage;
+  while (page < page_count) {
+    Chunk chunk;
+    if (!ReadChunk(page, page_count, &chunk)) {
+      ++page;  // a hole
+      continue;
+    }
+    if (!chunks_.Append(chunk)) return false;
+    page += chunk.pages;
+  }
+  std::sort(chunks_.begin(), chunks_.end(), [](const Chunk& a, const Chunk& b) {
+    return std::tie(a.image, a.type, a.owner, a.offset) <
+           std::tie(b.image, b.type, b.owner, b.offset);
+  });
+  return true;
+}
+
+bool SpoolReader::ReadChunk(uint64_t page, uint64_t page_count,
+                            Chunk* chunk) const {
+  const uint64_t offset = page * kSpoolPageSize;
+  const auto& header = At<ChunkHeader>(offset);
+  if (LoadAcquire(header.magic) != kChunkMagic) return false;
+  *chunk = {.image = LoadRelaxed(header.image),
+            .type = static_cast<ChunkType>(LoadRelaxed(header.type)),
+            .pages = LoadRelaxed(header.pages),
+            .offset = offset,
+            .owner = LoadRelaxed(header.owner)};
+  return LoadRelaxed(header.offset) == offset && chunk->pages > 0 &&
+         chunk->pages <= page_count - page;
+}
+
+bool SpoolReader::CollectImages() {
+  const Chunk* const end = chunks_.end();
+  for (const Chunk* begin = chunks_.begin(); begin != end;) {
+    const Chunk* image_end = std::find_if(begin, end, [&](const Chunk& chunk) {
+      return chunk.image != begin->image;
+    });
+    const auto of_type = [&](ChunkType type) {
+      const auto [first, last] = std::equal_range(
+          begin, image_end, Chunk{.type = type},
+          [](const Chunk& a, const Chunk& b) { return a.type < b.type; });
+      return ChunkSpan(first, last);
+    };
+    const ChunkSpan records = of_type(ChunkType::kImage);
+    // Chunks of an image that did not get to write its own belong to nobody.
+    if (!records.empty() &&
+        !images_.Append({.record = records.data(),
+                         .modules = of_type(ChunkType::kModules),
+                         .nodes = of_type(ChunkType::kNodes),
+                         .threads = of_type(ChunkType::kThread),
+                         .counters = of_type(ChunkType::kCounters)})) {
+      return false;
+    }
+    begin = image_end;
+  }
+  return true;
+}
+
+ImageView SpoolReader::image(size_t image) const {
+  const Chunk& chunk = *images_[image].record;
+  const auto& record = At<ImageRecord>(chunk.offset + sizeof(ChunkHeader));
+  return {.index = chunk.image,
+          .pid = LoadRelaxed(record.pid),
+          .parent_pid = LoadRelaxed(record.parent_pid),
+          .start_realtime_ns = LoadRelaxed(record.start_realtime_ns),
+          .start_monotonic_ns = LoadRelaxed(record.start_monotonic_ns),
+          .period_ns = LoadRelaxed(record.period_ns),
+          .end_monotonic_ns = LoadRelaxed(record.end_monotonic_ns),
+          .end_cpu_ns = LoadRelaxed(record.end_cpu_ns),
+          .engine = Text(chunk, record.engine),
+          .executable = Text(chunk, record.executable),
+          .command_line = Text(chunk, record.command_line),
+          .hostname = Text(chunk, record.hostname),
+          .losses = Losses(record.losses)};
+}
+
+TextView SpoolReader::Text(const Chunk& chunk, const ChunkBytes& where) const {
+  const uint64_t offset = LoadRelaxed(where.offset);
+  const uint64_t size = LoadRelaxed(where.size);
+  const uint64_t chunk_size = chunk.pages * kSpoolPageSize;
+  if (offset > chunk_size || size > chunk_size - offset) return {};
+  return {reinterpret_cast<const char*>(bytes_.data() + chunk.offset + offset),
+          size};
+}
+
+LossArray SpoolReader::Losses(const LossCounter* losses) const {
+  LossArray copy;
+  for (size_t i = 0; i < kLossSlots; ++i) {
+    copy[i] = {LoadRelaxed(losses[i].count), LoadRelaxed(losses[i].weight)};
+  }
+  return copy;
+}
+
+uint64_t SpoolReader::ReadModule(uint64_t offset, uint64_t room,
+                                 ModuleView* module) const {
+  const auto& record = At<ModuleRecord>(offset);
+  if (room < sizeof(record) || LoadAcquire(record.magic) != kModuleMagic) {
+    return 0;
+  }
+  const uint64_t size = LoadRelaxed(record.size);
+  module->id = LoadRelaxed(record.id);
+  module->flags = LoadRelaxed(record.flags);
+  module->start = LoadRelaxed(record.start);
+  module->end = LoadRelaxed(record.end);
+  module->bias = LoadRelaxed(record.bias);
+  module->segment_count = LoadRelaxed(record.segment_count);
+  const uint64_t build_id_size = LoadRelaxed(record.build_id_size);
+  const uint64_t path_size = LoadRelaxed(record.path_size);
+  const uint64_t segments_size = module->segment_count * sizeof(ModuleSegment);
+  if (size > room || size % kModuleAlign != 0 || module->id >= kMaxModules ||
+      module->segment_count > module->segments.size() ||
+      build_id_size > unwind::BuildId::kMaxSize ||
+      sizeof(record) + segments_size + build_id_size + path_size > size) {
+    return 0;
+  }
+  offset += sizeof(record);
+  for (uint8_t i = 0; i < module->segment_count; ++i) {
+    const auto& segment = At<ModuleSegment>(offset + i * sizeof(ModuleSegment));
+    module->segments[i] = {LoadRelaxed(segment.start), LoadRelaxed(segment.end),
+                           LoadRelaxed(segment.file_offset)};
+  }
+  offset += segments_size;
+  module->build_id = bytes_.subspan(offset, build_id_size);
+  const auto* path = reinterpret_cast<const char*>(bytes_.data() + offset);
+  module->path = {path + build_id_size, path_size};
+  return size;
+}
+
+ThreadView SpoolReader::ReadThread(const Chunk& chunk) const {
+  const auto& record = At<ThreadRecord>(chunk.offset + sizeof(ChunkHeader));
+  ThreadView thread{.tid = LoadRelaxed(record.tid),
+                    .losses = Losses(record.losses),
+                    .chunk_offset = chunk.offset};
+  for (size_t i = 0; i + 1 < thread.name.size(); ++i) {
+    thread.name[i] = LoadRelaxed(record.name[i]);
+  }
+  return thread;
+}
+
+SpoolReader::ChunkSpan SpoolReader::CountersOf(const Image& image,
+                                               uint64_t owner) {
+  const auto [first, last] = std::equal_range(
+      image.counters.begin(), image.counters.end(), Chunk{.owner = owner},
+      [](const Chunk& a, const Chunk& b) { return a.owner < b.owner; });
+  return ChunkSpan(first, last);
+}
+
+std::span<const CounterSlot> SpoolReader::Slots(uint64_t begin,
+                                                uint64_t end) const {
+  return {&At<CounterSlot>(begin), (end - begin) / sizeof(CounterSlot)};
+}
+
+bool SpoolReader::ReadCounter(const CounterSlot& slot, CounterView* counter) {
+  counter->stack = LoadAcquire(slot.node);
+  counter->kind = static_cast<SampleKind>(LoadRelaxed(slot.kind));
+  counter->label_set = LoadRelaxed(slot.label_set);
+  counter->count = LoadRelaxed(slot.count);
+  counter->weight = LoadRelaxed(slot.weight);
+  return counter->stack != 0;
+}
+
+uint64_t SpoolReader::node_count(size_t image) const {
+  return images_[image].nodes.size() * uint64_t{NodesPerChunk(1)};
+}
+
+bool SpoolReader::FindNode(size_t image, uint32_t id, NodeView* node) const {
+  if (id < kFirstNode || id >= kMaxNodes) return false;
+  const NodePlace place = PlaceOfNode(id);
+  const ChunkSpan chunks = images_[image].nodes;
+  // Numbers are dense unless a writer died between drawing one and using it.
+  const Chunk* chunk = chunks.data() + place.chunk;
+  if (place.chunk >= chunks.size() || chunk->owner != place.chunk) {
+    chunk = std::lower_bound(
+        chunks.data(), chunks.data() + chunks.size(), place.chunk,
+        [](const Chunk& a, uint64_t number) { return a.owner < number; });
+    if (chunk == chunks.data() + chunks.size()) return false;
+  }
+  if (chunk->owner != place.chunk ||
+      chunk->pages != NodeChunkPages(place.chunk)) {
+    return false;
+  }
+  const auto& record = At<StackNode>(chunk->offset + sizeof(ChunkHeader) +
+                                     place.slot * sizeof(StackNode));
+  node->index = (chunk - chunks.data()) * NodesPerChunk(1) + place.slot;
+  node->parent = LoadAcquire(record.parent);
+  const uint32_t module = LoadRelaxed(record.module_and_flags);
+  node->module = module & kNodeModuleMask;
+  if (node->module == kNodeNoModule) node->module = unwind::kNoModule;
+  node->exact = (module & kNodeExact) != 0;
+  node->guessed = (module & kNodeGuessed) != 0;
+  node->offset = LoadRelaxed(record.offset);
+  return node->parent != 0 && node->parent < id;
+}
+
+}  // namespace unspool::collectors

@@ -16,6 +16,7 @@ import tempfile
 
 OURS = "unspool"
 PEERS = ["frame_pointer", "unw_backtrace", "libgcc"]
+STACKS = ["same", "random", "evicted"]
 
 
 def run(binary, repetitions, flags):
@@ -28,7 +29,7 @@ def run(binary, repetitions, flags):
              f"--benchmark_out={out.name}", "--benchmark_out_format=json",
              *flags],
             stdout=subprocess.DEVNULL, check=True)
-        return json.load(open(out.name))
+        return json.load(out)
 
 
 def per_frame(results):
@@ -50,7 +51,9 @@ def print_table(table):
     print("ns per frame; ratio = ours / peer\n")
     heads = [OURS] + [f"{peer:>13}  ratio" for peer in PEERS]
     print(f"{'stack':8} {'depth':>5}  {heads[0]:>8}  " + "  ".join(heads[1:]))
-    for (stack, depth), cells in table.items():
+    by_stack = lambda row: (STACKS.index(row[0]), row[1])
+    for stack, depth in sorted(table, key=by_stack):
+        cells = table[stack, depth]
         ours = cells.get(OURS)
         line = f"{stack:8} {depth:5d}  " + (
             f"{ours:8.2f}" if ours else f"{'-':>8}")

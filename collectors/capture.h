@@ -1,4 +1,4 @@
-// One interruption of one thread, as every engine hands it on.
+// One interruption of one thread, as every engine hands it on to the Recorder.
 
 #ifndef UNSPOOL_COLLECTORS_CAPTURE_H_
 #define UNSPOOL_COLLECTORS_CAPTURE_H_

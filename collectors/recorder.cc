@@ -1,0 +1,75 @@
+#include "collectors/recorder.h"
+
+namespace unspool::collectors {
+namespace {
+
+// Only its own thread adds; others may read.
+void Add(std::atomic<uint64_t>& counter, uint64_t amount) {
+  counter.store(counter.load(std::memory_order_relaxed) + amount,
+                std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void Recorder::Begin(unwind::SelfUnwinder& unwinder, SpoolWriter& writer) {
+  unwinder_ = &unwinder;
+  writer_ = &writer;
+  modules_at_start_ = unwinder.module_count();
+  for (unwind::ModuleId id = 0; id < modules_at_start_; ++id) {
+    writer.AddModule(id, *unwinder.FindModule(id));
+  }
+}
+
+void Recorder::AddThread(ThreadState& thread, int32_t tid) {
+  writer_->AddThread(thread.log, tid, "");
+}
+
+void Recorder::Record(const Capture& capture, SampleKind kind,
+                      uint64_t weight) {
+  ThreadState& thread = *capture.thread;
+  // A thread is often named a moment after it began: look again after 0, 1, 3,
+  // 7… samples.
+  const uint64_t samples = thread.samples.load(std::memory_order_relaxed);
+  if ((samples & (samples + 1)) == 0) {
+    TaskName name{};
+    ReadOwnTaskName(name);
+    UpdateName(thread, name);
+  }
+  if (AddSample(capture, kind, weight)) {
+    Add(thread.samples, 1);
+    Add(thread.weight_ns, weight);
+  } else {
+    RecordLoss(thread, LossCause::kFull, weight);
+  }
+}
+
+bool Recorder::AddSample(const Capture& capture, SampleKind kind,
+                         uint64_t weight) {
+  ThreadState& thread = *capture.thread;
+  const std::span<unwind::Frame> room = thread.frames();
+  const unwind::WalkResult walk =
+      unwinder_->Walk(capture.registers, capture.stack, thread.scratch, room);
+  const std::span<const unwind::Frame> frames = room.first(walk.depth);
+  for (const unwind::Frame& frame : frames) {
+    if (frame.module < modules_at_start_) continue;
+    const unwind::Module* module = unwinder_->FindModule(frame.module);
+    if (module != nullptr) writer_->AddModule(frame.module, *module);
+  }
+  const NodeId stack = writer_->AddStack(frames, walk.end);
+  return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
+}
+
+void Recorder::RecordLoss(ThreadState& thread, LossCause cause,
+                          uint64_t weight) {
+  writer_->AddLoss(thread.log, cause, weight);
+  Add(thread.losses, 1);
+  Add(thread.weight_ns, weight);
+}
+
+void Recorder::UpdateName(ThreadState& thread, const TaskName& name) {
+  if (name == thread.name) return;
+  thread.name = name;
+  writer_->SetThreadName(thread.log, name.data());
+}
+
+}  // namespace unspool::collectors

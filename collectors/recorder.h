@@ -1,0 +1,58 @@
+// From an interruption to a sample in the spool: the end of the signal fence.
+
+#ifndef UNSPOOL_COLLECTORS_RECORDER_H_
+#define UNSPOOL_COLLECTORS_RECORDER_H_
+
+#include <cstdint>
+
+#include "collectors/capture.h"
+#include "collectors/spool/spool_format.h"
+#include "collectors/spool/spool_writer.h"
+#include "collectors/thread_state.h"
+#include "unwind/self_unwinder.h"
+
+namespace unspool::collectors {
+
+// The one way in which every engine records. Any number of threads at once, one
+// call per ThreadState.
+class Recorder {
+ public:
+  constexpr Recorder() = default;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Begins with an open `writer`, and an `unwinder` after Init(); both outlive
+  // the recording. Records the modules that are there now.
+  // Not async-signal-safe: nothing may record at that time.
+  void Begin(unwind::SelfUnwinder& unwinder, SpoolWriter& writer);
+
+  // Begins the log of thread `tid`, whose name is found out with its first
+  // sample. Async-signal-safe.
+  void AddThread(ThreadState& thread, int32_t tid);
+
+  // Walks the captured thread's stack and adds a sample of `weight` (in the
+  // kind's unit) for it; counts a loss where the spool has no room.
+  // Async-signal-safe.
+  void Record(const Capture& capture, SampleKind kind, uint64_t weight);
+
+  // Counts a sample that was not taken. Async-signal-safe.
+  void RecordLoss(ThreadState& thread, LossCause cause, uint64_t weight);
+
+  // Gives the spool the thread's name, if it changed. Async-signal-safe; on the
+  // thread itself, or while it cannot record.
+  void UpdateName(ThreadState& thread, const TaskName& name);
+
+  // False once the tool asked to stop. Async-signal-safe.
+  bool sampling_wanted() const { return writer_->sampling_wanted(); }
+
+ private:
+  bool AddSample(const Capture& capture, SampleKind kind, uint64_t weight);
+
+  unwind::SelfUnwinder* unwinder_ = nullptr;
+  SpoolWriter* writer_ = nullptr;
+  unwind::ModuleId modules_at_start_ = 0;  // ids below are in the spool
+};
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_RECORDER_H_

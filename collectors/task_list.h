@@ -1,0 +1,56 @@
+// The threads of this process as the kernel lists them in /proc/self/task.
+//
+// Raw system calls throughout: opendir() allocates, and open() and read() are
+// cancellation points, where a thread of the program could end with our lock
+// held.
+
+#ifndef UNSPOOL_COLLECTORS_TASK_LIST_H_
+#define UNSPOOL_COLLECTORS_TASK_LIST_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace unspool::collectors {
+
+// Iterates over thread ids, in no order. Threads that come or go meanwhile may
+// or may not be seen. Async-signal-safe.
+class TaskList {
+ public:
+  TaskList();
+  ~TaskList();
+  TaskList(const TaskList&) = delete;
+  TaskList& operator=(const TaskList&) = delete;
+
+  // The next thread id; 0 at the end, or if /proc cannot be read.
+  int32_t Next();
+
+ private:
+  int fd_;
+  size_t used_ = 0;  // bytes of buffer_ that hold entries
+  size_t next_ = 0;
+  alignas(8) std::array<char, 1024> buffer_;
+};
+
+// How many threads there are: one stat(), no descriptor (the directory's link
+// count is threads + 2, proc_task_getattr). 0 if /proc cannot be read.
+// Async-signal-safe.
+uint32_t CountTasks();
+
+// True if thread `tid` blocks `signal` now (SigBlk in
+// /proc/self/task/TID/status, proc(5)). False also if it is gone.
+// Async-signal-safe.
+bool IsSignalBlocked(int32_t tid, int signal);
+
+// Thread names are at most 15 bytes and a NUL (prctl(2), PR_SET_NAME).
+using TaskName = std::array<char, 16>;
+
+// Reads the name of thread `tid`; false, and `name` as it was, if it is gone or
+// /proc cannot be read. Async-signal-safe.
+bool ReadTaskName(int32_t tid, TaskName& name);
+// The calling thread's name. Async-signal-safe.
+void ReadOwnTaskName(TaskName& name);
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_TASK_LIST_H_

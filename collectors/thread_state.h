@@ -1,0 +1,64 @@
+// What we know of one thread of the program, and the memory to walk and record
+// its stacks in.
+
+#ifndef UNSPOOL_COLLECTORS_THREAD_STATE_H_
+#define UNSPOOL_COLLECTORS_THREAD_STATE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "collectors/cpu_timer.h"
+#include "collectors/mapping.h"
+#include "collectors/spool/thread_log.h"
+#include "collectors/stack_bounds.h"
+#include "collectors/task_list.h"
+#include "unwind/frame.h"
+#include "unwind/self_unwinder.h"
+#include "unwind/walk_scratch.h"
+
+namespace unspool::collectors {
+
+// Who may touch what: "handler" is code on the thread itself while `busy` is
+// set; "lock" is code that holds the engine's lock.
+struct ThreadState {
+  // A thread's start routine and its argument, kept from pthread_create() to
+  // the new thread.
+  struct Start {
+    void* (*routine)(void*) = nullptr;
+    void* argument = nullptr;
+  };
+
+  // Lock. Fixed for a thread's time.
+  uint32_t index = 0;  // in the ThreadTable
+  ThreadState* next_free = nullptr;
+  Start start;
+  StackRequest stack_request;
+  unwind::StackBounds stack;
+  uint64_t cpu_at_start_ns = 0;  // of the thread, when its sampling began
+  bool had_timer = false;
+  uint32_t max_depth = 0;
+  Mapping frame_memory;
+
+  CpuTimer timer;  // changed under the lock, its id read by ticks
+  std::atomic<uint32_t> busy = 0;  // set by the handler, waited for by others
+
+  // Handler; atomic for those who read totals meanwhile.
+  std::atomic<uint64_t> samples = 0;
+  std::atomic<uint64_t> losses = 0;
+  std::atomic<uint64_t> weight_ns = 0;  // of samples and losses
+
+  // Handler.
+  bool is_disarmed = false;  // the tool asked to stop, and the timer is off
+  TaskName name{};           // as last given to the spool
+  ThreadLog log;
+  unwind::WalkScratch scratch;
+
+  std::span<unwind::Frame> frames() const {
+    return {static_cast<unwind::Frame*>(frame_memory.data()), max_depth};
+  }
+};
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_THREAD_STATE_H_

@@ -1,0 +1,28 @@
+// How a tick says which thread it is for.
+
+#ifndef UNSPOOL_COLLECTORS_TICK_H_
+#define UNSPOOL_COLLECTORS_TICK_H_
+
+#include <cstdint>
+#include <optional>
+
+namespace unspool::collectors {
+
+// The value that our timers send (siginfo's si_value): a tag that tells them
+// from timers of the program, and the thread's index in the ThreadTable. Not a
+// pointer: a stranger's value must never be followed.
+inline constexpr uint64_t kCookieTag = 0x756e7370;  // "unsp"
+
+constexpr uint64_t TickCookie(uint32_t index) {
+  return kCookieTag << 32 | index;
+}
+
+// The index; nothing if the value is not one of ours. Async-signal-safe.
+constexpr std::optional<uint32_t> ParseTickCookie(uint64_t value) {
+  if (value >> 32 != kCookieTag) return std::nullopt;
+  return static_cast<uint32_t>(value);
+}
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_TICK_H_

@@ -1,0 +1,230 @@
+// Start, stop, and the threads in between; tick.cc is what runs in the handler.
+
+#include "collectors/timer_engine.h"
+
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "collectors/period.h"
+#include "collectors/signal_action.h"
+#include "collectors/tick.h"
+
+namespace unspool::collectors {
+namespace {
+
+uint64_t RandomSeed() {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)) {
+    return seed;
+  }
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_nsec) << 32 ^
+         static_cast<uint64_t>(now.tv_sec) ^ static_cast<uint64_t>(getpid());
+}
+
+// Returns once the state's thread is not in our handler. Sleeps, because the
+// thread may have a lower real-time priority than ours.
+void WaitForHandler(const ThreadState& state) {
+  while (state.busy.load() != 0) {
+    const timespec nap = {0, 50'000};
+    syscall(SYS_nanosleep, &nap, nullptr);
+  }
+}
+
+}  // namespace
+
+TimerEngine::StartStatus TimerEngine::Start(const Config& config,
+                                            Recorder& recorder) {
+  QuietLock lock(lock_);
+  config_ = config;
+  recorder_ = &recorder;
+  pid_ = getpid();
+  slack_ns_ = config.period_ns + 2 * KernelTickNs();
+  random_ = RandomSeed();
+  main_stack_ = MainThreadStack();
+  ended_ = {};
+  ticking_.store(this);
+  if (!InstallHandler(config.signal, &OnSignal)) {
+    return StartStatus::kNoHandler;
+  }
+  running_.store(true);
+  const StartStatus status = BeginCallingThread();
+  if (status != StartStatus::kOk) {
+    running_.store(false);
+    return status;
+  }
+  // The second look is for threads that the first one came too early for and
+  // whose creators called pthread_create() before we ran.
+  Scan(CountFrom::kNow);
+  Scan(CountFrom::kNow);
+  return StartStatus::kOk;
+}
+
+TimerEngine::StartStatus TimerEngine::BeginCallingThread() {
+  ThreadState* state = Adopt(gettid(), CountFrom::kNow);
+  if (state == nullptr) return StartStatus::kNoMemory;
+  if (state->had_timer || !recorder_->sampling_wanted()) {
+    return StartStatus::kOk;
+  }
+  Retire(*state);
+  return StartStatus::kNoTimer;
+}
+
+void TimerEngine::Stop() {
+  QuietLock lock(lock_);
+  running_.store(false);
+  // All timers first: what comes now is not the program's time any more.
+  threads_.ForEach([](ThreadState& state) { state.timer.Disarm(); });
+  // What nobody told of and no tick found is taken in, to be counted.
+  if (CountTasks() != threads_.used()) Scan(CountFrom::kBirth);
+  threads_.ForEach([&](ThreadState& state) {
+    state.timer.Delete();
+    WaitForHandler(state);
+    TaskName name{};
+    if (ReadTaskName(threads_.tid(state), name)) {
+      recorder_->UpdateName(state, name);
+    }
+    NoteMissed(state, lock.previous_mask());
+    Retire(state);
+  });
+}
+
+void TimerEngine::ForgetAfterFork() {
+  running_.store(false);
+  threads_.ForgetAfterFork();
+}
+
+ThreadState* TimerEngine::PrepareThread(const ThreadState::Start& start,
+                                        const StackRequest& stack) {
+  if (!is_running()) return nullptr;
+  QuietLock lock(lock_);
+  ThreadState* state = threads_.Acquire(ThreadTable::kStarting);
+  if (state == nullptr) return nullptr;
+  state->start = start;
+  state->stack_request = stack;
+  return state;
+}
+
+void TimerEngine::BeginThread(ThreadState& state) {
+  QuietLock lock(lock_);
+  if (!is_running()) {
+    threads_.Release(state);
+    return;
+  }
+  const int32_t tid = gettid();
+  // A scan was faster, or the number is that of a thread that ended unnoticed.
+  ThreadState* other = threads_.FindByTid(tid);
+  if (other != nullptr) Retire(*other);
+  threads_.set_tid(state, tid);
+  state.stack = NewThreadStack(state.stack_request);
+  BeginTicks(state, tid);
+}
+
+void TimerEngine::AbandonThread(ThreadState& state) {
+  QuietLock lock(lock_);
+  threads_.Release(state);
+}
+
+void TimerEngine::EndThread(ThreadState* hint) {
+  if (!is_running()) return;
+  QuietLock lock(lock_);
+  if (!is_running()) return;
+  const int32_t tid = gettid();
+  ThreadState* state =
+      threads_.tid(*hint) == tid ? hint : threads_.FindByTid(tid);
+  if (state == nullptr) return;
+  TaskName name{};
+  ReadOwnTaskName(name);
+  recorder_->UpdateName(*state, name);
+  NoteMissed(*state, lock.previous_mask());
+  Retire(*state);
+}
+
+TimerEngine::Totals TimerEngine::totals() {
+  QuietLock lock(lock_);
+  Totals totals = ended_;
+  threads_.ForEach([&](const ThreadState& state) {
+    totals.samples += state.samples.load(std::memory_order_relaxed);
+    totals.losses += state.losses.load(std::memory_order_relaxed);
+  });
+  return totals;
+}
+
+void TimerEngine::Scan(CountFrom from) {
+  ReapEnded();
+  TaskList tasks;
+  while (const int32_t tid = tasks.Next()) {
+    if (threads_.FindByTid(tid) == nullptr) Adopt(tid, from);
+  }
+}
+
+// Threads that nobody told us the end of.
+void TimerEngine::ReapEnded() {
+  threads_.ForEach([&](ThreadState& state) {
+    const bool is_alive =
+        state.timer.IsArmed() || ThreadCpuNs(threads_.tid(state)) != 0;
+    if (!is_alive) Retire(state);
+  });
+}
+
+ThreadState* TimerEngine::Adopt(int32_t tid, CountFrom from) {
+  ThreadState* state = threads_.Acquire(tid);
+  if (state == nullptr) return nullptr;
+  if (tid == pid_) state->stack = main_stack_;
+  if (from == CountFrom::kNow) state->cpu_at_start_ns = ThreadCpuNs(tid);
+  BeginTicks(*state, tid);
+  return state;
+}
+
+// Without memory or a timer the thread is kept all the same: NoteMissed counts
+// what it used.
+void TimerEngine::BeginTicks(ThreadState& state, int32_t tid) {
+  recorder_->AddThread(state, tid);
+  const size_t frame_bytes = config_.max_depth * sizeof(unwind::Frame);
+  if (state.frame_memory.size() < frame_bytes &&
+      !state.frame_memory.Allocate(frame_bytes)) {
+    return;
+  }
+  state.max_depth = config_.max_depth;
+  if (!running_.load() || !recorder_->sampling_wanted()) return;
+  state.had_timer =
+      state.timer.Create(tid, config_.signal, TickCookie(state.index));
+  if (!state.had_timer) return;
+  state.timer.Arm(FirstPeriodNs(config_.period_ns, NextRandom(random_)),
+                  config_.period_ns);
+}
+
+// CPU time of a thread that could not be sampled, because the kernel gave no
+// timer or the program kept the signal from us, becomes a loss.
+void TimerEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
+  if (!recorder_->sampling_wanted()) return;
+  const int32_t tid = threads_.tid(state);
+  const uint64_t seen_ns =
+      state.cpu_at_start_ns + state.weight_ns.load(std::memory_order_relaxed);
+  const uint64_t cpu_ns = ThreadCpuNs(tid);
+  if (cpu_ns <= seen_ns + slack_ns_) return;
+  if (!state.had_timer) {
+    recorder_->RecordLoss(state, LossCause::kNoTimer, cpu_ns - seen_ns);
+  } else if (IsSignalKept(tid, own_mask)) {
+    recorder_->RecordLoss(state, LossCause::kBlocked, cpu_ns - seen_ns);
+  }
+}
+
+// `own_mask` is what the calling thread had blocked before we did.
+bool TimerEngine::IsSignalKept(int32_t tid, const sigset_t& own_mask) const {
+  if (!IsHandlerInstalled(config_.signal, &OnSignal)) return true;
+  return tid == gettid() ? sigismember(&own_mask, config_.signal) == 1
+                         : IsSignalBlocked(tid, config_.signal);
+}
+
+void TimerEngine::Retire(ThreadState& state) {
+  state.timer.Delete();
+  WaitForHandler(state);
+  ended_.samples += state.samples.load(std::memory_order_relaxed);
+  ended_.losses += state.losses.load(std::memory_order_relaxed);
+  threads_.Release(state);
+}
+
+}  // namespace unspool::collectors

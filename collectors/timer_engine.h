@@ -1,0 +1,130 @@
+// The `timer` engine: one POSIX timer per thread on that thread's CPU clock.
+//
+// A tick's weight is (1 + si_overrun) × period, so totals stay exact where the
+// kernel delivers fewer ticks than asked for (it looks at CPU clocks once per
+// CONFIG_HZ tick). Blocked threads get no signal: nothing of theirs returns
+// EINTR.
+
+#ifndef UNSPOOL_COLLECTORS_TIMER_ENGINE_H_
+#define UNSPOOL_COLLECTORS_TIMER_ENGINE_H_
+
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "collectors/recorder.h"
+#include "collectors/stack_bounds.h"
+#include "collectors/thread_table.h"
+#include "collectors/try_lock.h"
+
+namespace unspool::collectors {
+
+// One per process that ticks; it must never go away, because a tick may come
+// late.
+//
+// Invariant 1: a tick sets ThreadState::busy and then reads the timer's id; who
+//   takes a thread away deletes the timer, which resets the id, and then waits
+//   for busy to be 0. All four are sequentially consistent, so either the tick
+//   sees that it is too late or the other waits for it.
+// Invariant 2: threads_ and running_ change under lock_, with signals blocked.
+// Invariant 3: between Start() and the return of Stop() the recorder is open;
+//   by invariant 1 no tick uses it before or after.
+class TimerEngine {
+ public:
+  struct Config {
+    uint64_t period_ns = 0;
+    uint32_t max_depth = 0;
+    int signal = SIGPROF;  // IsSampleSignal() accepts it
+  };
+  enum class StartStatus : uint8_t {
+    kOk,
+    kNoHandler,  // sigaction() failed
+    kNoMemory,
+    kNoTimer,  // for the calling thread (RLIMIT_SIGPENDING)
+  };
+  struct Totals {
+    uint64_t samples = 0;
+    uint64_t losses = 0;
+  };
+
+  constexpr TimerEngine() = default;
+  TimerEngine(const TimerEngine&) = delete;
+  TimerEngine& operator=(const TimerEngine&) = delete;
+
+  // Samples every thread that there is. Must not run. On failure nothing ticks.
+  // Not async-signal-safe: takes the lock.
+  [[nodiscard]] StartStatus Start(const Config& config, Recorder& recorder);
+
+  // Ends all ticks; what threads used and nobody could sample becomes losses.
+  // When it returns, no handler is at work and none will be; the handler stays
+  // in place. Must run. Not async-signal-safe: takes the lock, waits.
+  void Stop();
+
+  // For the child after fork, where nothing ticks: makes this object ready for
+  // Start(). Not async-signal-safe: one caller at a time.
+  void ForgetAfterFork();
+
+  // True in the process that started it, until Stop(). Async-signal-safe.
+  bool is_running() const {
+    return running_.load(std::memory_order_relaxed) && getpid() == pid_;
+  }
+
+  // A thread's life as pthread_create() tells it. Prepare, by its creator:
+  // keeps `start` for the new thread; nullptr when not running, or without
+  // memory. Then either Begin, first thing in the new thread, or Abandon, if
+  // there is no new thread; the state is the engine's again after it. End, last
+  // thing in a thread; any `hint` will do, the state that Begin was given is
+  // found fastest. Threads that nobody tells of are found by looking (once a
+  // second). Not async-signal-safe: they take the lock.
+  ThreadState* PrepareThread(const ThreadState::Start& start,
+                             const StackRequest& stack);
+  void BeginThread(ThreadState& state);
+  void AbandonThread(ThreadState& state);
+  void EndThread(ThreadState* hint);
+
+  // Since Start(). Not async-signal-safe: takes the lock.
+  Totals totals();
+
+ private:
+  // Since when the missed CPU time of a thread found by looking counts.
+  enum class CountFrom : uint8_t { kNow, kBirth };
+
+  static void OnSignal(int signal, siginfo_t* info, void* context);
+  // False: not a tick of ours.
+  bool HandleTick(const siginfo_t& info, const ucontext_t& context);
+  void Tick(ThreadState& thread, int overrun, const ucontext_t& context);
+  void ScanIfDue();
+
+  // All below: lock held.
+  StartStatus BeginCallingThread();
+  void Scan(CountFrom from);
+  void ReapEnded();
+  ThreadState* Adopt(int32_t tid, CountFrom from);
+  void BeginTicks(ThreadState& state, int32_t tid);
+  void NoteMissed(ThreadState& state, const sigset_t& own_mask);
+  bool IsSignalKept(int32_t tid, const sigset_t& own_mask) const;
+  void Retire(ThreadState& state);
+
+  // The one pointer that the handler starts from: the engine that ticks, or
+  // did.
+  static std::atomic<TimerEngine*> ticking_;
+
+  TryLock lock_;
+  std::atomic<bool> running_{false};
+  pid_t pid_ = 0;
+  Config config_;
+  uint64_t slack_ns_ = 0;  // how late ticks may be without being missed
+  uint64_t random_ = 0;
+  std::atomic<uint64_t> last_scan_s_{0};
+  unwind::StackBounds main_stack_;
+  Recorder* recorder_ = nullptr;
+  Totals ended_;  // of threads that are retired
+  ThreadTable threads_;
+};
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_TIMER_ENGINE_H_

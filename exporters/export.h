@@ -8,6 +8,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,12 +25,19 @@ using Progress =
 absl::StatusOr<Profile> LoadProfile(const std::string& path);
 
 // Names every location that has no function yet, from the files that its
-// mapping names, if their build ids match. What could not be named stays
-// "module+0x1234"; problems are added to the profile's comments.
+// mapping names, if their build ids match. Code without a symbol is called
+// "module+0x1234". Locations whose file is not there, or not the one that was
+// recorded, stay without a name, for somebody who has the file; a comment
+// "unspool.unnamed=…" says why. `progress` may be empty; it may throw to end
+// the work early, then what has a name by then keeps it.
+// Not async-signal-safe: allocates, reads files.
 void Symbolize(Profile& profile, const Progress& progress);
 
-// gzip-compressed unless `path` ends in .pb. Written under a temporary name and
-// renamed.
+// The whole file or none: written under a temporary name and renamed; a pipe or
+// device is written in place.
+absl::Status WriteFile(const std::string& path, std::string_view bytes);
+
+// By WriteFile; gzip-compressed unless `path` ends in .pb.
 absl::Status WritePprof(const Profile& profile, const std::string& path);
 std::string SerializePprof(const Profile& profile, bool gzip);
 

@@ -73,10 +73,13 @@ std::string SerializePprof(const Profile& profile, bool gzip) {
   return gzip ? Gzip(bytes) : bytes;
 }
 
-absl::Status WritePprof(const Profile& profile, const std::string& path) {
-  const std::string bytes = SerializePprof(profile, !path.ends_with(".pb"));
+absl::Status WriteFile(const std::string& path, std::string_view bytes) {
   return IsSpecialFile(path) ? WriteInPlace(path, bytes)
                              : WriteFileAndRename(path, bytes);
+}
+
+absl::Status WritePprof(const Profile& profile, const std::string& path) {
+  return WriteFile(path, SerializePprof(profile, !path.ends_with(".pb")));
 }
 
 }  // namespace unspool::exporters

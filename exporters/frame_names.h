@@ -1,0 +1,52 @@
+// What each frame of a profile is called in text: the function's name, or, for
+// what has none, the file it lies in, as pprof shows it: "[libfoo.so]".
+
+#ifndef UNSPOOL_EXPORTERS_FRAME_NAMES_H_
+#define UNSPOOL_EXPORTERS_FRAME_NAMES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/profile.h"
+
+namespace unspool::exporters {
+
+// Frames of the same name are one number, whatever files, lines or modules they
+// come from: that is how pprof groups by function. Built once, then const: any
+// number of threads may read it. Refers to nothing of the profile afterwards.
+class FrameNames {
+ public:
+  // Not async-signal-safe: allocates.
+  explicit FrameNames(const Profile& profile);
+
+  // The name numbers of the frames at a location, innermost first; at least
+  // one. Precondition: `location` indexes the profile's locations.
+  std::span<const uint32_t> frames(uint32_t location) const {
+    return std::span(frames_).subspan(
+        first_frame_[location],
+        first_frame_[location + 1] - first_frame_[location]);
+  }
+
+  std::string_view name(uint32_t number) const { return names_[number]; }
+  size_t size() const { return names_.size(); }
+
+ private:
+  StringTable names_;
+  std::vector<uint64_t> first_frame_;  // by location, and the end
+  std::vector<uint32_t> frames_;
+};
+
+// The last component of a path. Never allocates.
+std::string_view BaseName(std::string_view path);
+
+// `text` with control characters replaced by '?': a profile is a stranger's
+// file, and a terminal obeys escape sequences.
+// Not async-signal-safe: allocates.
+std::string Printable(std::string_view text);
+
+}  // namespace unspool::exporters
+
+#endif  // UNSPOOL_EXPORTERS_FRAME_NAMES_H_

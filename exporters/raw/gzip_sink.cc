@@ -1,0 +1,58 @@
+#include "exporters/raw/gzip_sink.h"
+
+#include <algorithm>
+
+namespace unspool::exporters::raw {
+
+namespace {
+
+// The agent compresses while the program waits to end, and pprof data shrinks
+// well at any level.
+constexpr int kLevel = Z_BEST_SPEED;
+constexpr int kGzipWindowBits = 15 + 16;  // zlib.h: + 16 is a gzip header
+constexpr int kDefaultMemLevel = 8;
+constexpr size_t kMostAtOnce = 1 << 30;  // avail_in is a uInt
+
+}  // namespace
+
+GzipSink::~GzipSink() {
+  if (is_started_) deflateEnd(&stream_);
+}
+
+bool GzipSink::Start() {
+  is_started_ = deflateInit2(&stream_, kLevel, Z_DEFLATED, kGzipWindowBits,
+                             kDefaultMemLevel, Z_DEFAULT_STRATEGY) == Z_OK;
+  return is_started_;
+}
+
+bool GzipSink::Finish() { return Deflate(Z_FINISH); }
+
+bool GzipSink::Write(void* self, const void* data, size_t size) {
+  auto* sink = static_cast<GzipSink*>(self);
+  auto* bytes = static_cast<const Bytef*>(data);
+  while (size > 0) {
+    const size_t part = std::min(size, kMostAtOnce);
+    sink->stream_.next_in = const_cast<Bytef*>(bytes);
+    sink->stream_.avail_in = static_cast<uInt>(part);
+    if (!sink->Deflate(Z_NO_FLUSH)) return false;
+    bytes += part;
+    size -= part;
+  }
+  return true;
+}
+
+// Until all input is taken; with Z_FINISH, until the stream ended.
+bool GzipSink::Deflate(int flush) {
+  do {
+    stream_.next_out = buffer_.data();
+    stream_.avail_out = static_cast<uInt>(buffer_.size());
+    deflate(&stream_, flush);
+    const size_t size = buffer_.size() - stream_.avail_out;
+    if (size > 0 && !out_.write(out_.context, buffer_.data(), size)) {
+      return false;
+    }
+  } while (stream_.avail_out == 0);
+  return true;
+}
+
+}  // namespace unspool::exporters::raw

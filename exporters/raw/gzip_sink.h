@@ -1,0 +1,44 @@
+// A sink that compresses: what is written comes out of the sink behind it as one
+// gzip member (RFC 1952).
+
+#ifndef UNSPOOL_EXPORTERS_RAW_GZIP_SINK_H_
+#define UNSPOOL_EXPORTERS_RAW_GZIP_SINK_H_
+
+#include <zlib.h>
+
+#include <array>
+#include <cstddef>
+
+#include "exporters/raw/raw_pprof.h"
+
+namespace unspool::exporters::raw {
+
+// Not async-signal-safe: zlib allocates.
+class GzipSink {
+ public:
+  explicit GzipSink(ByteSink out) : out_(out) {}
+  GzipSink(const GzipSink&) = delete;
+  GzipSink& operator=(const GzipSink&) = delete;
+  ~GzipSink();
+
+  // Must be called first. False: no memory.
+  [[nodiscard]] bool Start();
+  // Writes the trailer. False: the sink behind said so.
+  [[nodiscard]] bool Finish();
+
+  // For data; false: the sink behind said so. Valid as long as this object.
+  ByteSink sink() { return {&GzipSink::Write, this}; }
+
+ private:
+  static bool Write(void* self, const void* data, size_t size);
+  bool Deflate(int flush);
+
+  ByteSink out_;
+  z_stream stream_{};
+  bool is_started_ = false;
+  std::array<Bytef, 16384> buffer_;
+};
+
+}  // namespace unspool::exporters::raw
+
+#endif  // UNSPOOL_EXPORTERS_RAW_GZIP_SINK_H_

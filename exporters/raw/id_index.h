@@ -1,0 +1,70 @@
+// Finds entries of a table by content: open addressing from a hash to the
+// table's ids, which count from 1.
+
+#ifndef UNSPOOL_EXPORTERS_RAW_ID_INDEX_H_
+#define UNSPOOL_EXPORTERS_RAW_ID_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collectors/spool/malloc_array.h"
+
+namespace unspool::exporters::raw {
+
+// Mixes `value` into `hash` (multiply and fold).
+constexpr uint64_t HashMix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 32);
+}
+
+// Not async-signal-safe: allocates.
+class IdIndex {
+ public:
+  // The id for which `is_same(id)` among those added with this hash; otherwise
+  // that of `add()`, which makes a new entry. 0: no memory, or add() gave 0.
+  template <typename IsSame, typename Add>
+  uint32_t FindOrAdd(uint64_t hash, IsSame is_same, Add add) {
+    if (!EnsureRoom()) return 0;
+    const auto short_hash = static_cast<uint32_t>(hash);
+    size_t i = short_hash & (slots_.size() - 1);
+    for (; slots_[i].id != 0; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].hash == short_hash && is_same(slots_[i].id)) {
+        return slots_[i].id;
+      }
+    }
+    const uint32_t id = add();
+    if (id != 0) {
+      slots_[i] = {short_hash, id};
+      ++used_;
+    }
+    return id;
+  }
+
+ private:
+  struct Slot {
+    uint32_t hash;
+    uint32_t id;  // 0: free
+  };
+
+  // Keeps it at most half full.
+  bool EnsureRoom() {
+    if (slots_.size() > used_ * 2) return true;
+    collectors::MallocArray<Slot> larger;
+    if (!larger.Resize(slots_.empty() ? 64 : slots_.size() * 2)) return false;
+    for (const Slot& slot : slots_) {
+      if (slot.id == 0) continue;
+      size_t i = slot.hash & (larger.size() - 1);
+      while (larger[i].id != 0) i = (i + 1) & (larger.size() - 1);
+      larger[i] = slot;
+    }
+    slots_.Swap(larger);
+    return true;
+  }
+
+  collectors::MallocArray<Slot> slots_;
+  size_t used_ = 0;
+};
+
+}  // namespace unspool::exporters::raw
+
+#endif  // UNSPOOL_EXPORTERS_RAW_ID_INDEX_H_

@@ -1,0 +1,21 @@
+// C++ names as people write them.
+
+#ifndef UNSPOOL_EXPORTERS_SYMBOLIZER_DEMANGLE_H_
+#define UNSPOOL_EXPORTERS_SYMBOLIZER_DEMANGLE_H_
+
+#include <string>
+
+namespace unspool::exporters {
+
+// Longer names stay mangled: what the demangler costs grows with the name.
+inline constexpr size_t kMaxMangledSize = 4096;
+
+// The full name, with parameters and template arguments, of a symbol of the
+// Itanium C++ ABI (it begins with "_Z"); any other name as it is. Suffixes of
+// clones (".constprop.0") stay, in brackets.
+// Thread-safe. Not async-signal-safe: allocates.
+std::string Demangle(const std::string& symbol);
+
+}  // namespace unspool::exporters
+
+#endif  // UNSPOOL_EXPORTERS_SYMBOLIZER_DEMANGLE_H_

@@ -1,0 +1,92 @@
+#include "profiler/cli/options.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "profiler/cli/message.h"
+
+namespace unspool::profiler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Variables = std::map<std::string, std::string>;
+
+Options Parse(const std::vector<std::string>& arguments,
+              const Variables& variables = {}) {
+  return ParseOptions(arguments, [&variables](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(ParseOptions, RecordHasTheDocumentedDefaults) {
+  const auto options = std::get<RecordOptions>(Parse({"record", "--", "app"}));
+  EXPECT_EQ(options.output, "profile.pb.gz");
+  EXPECT_EQ(options.frequency, 100u);
+  EXPECT_EQ(options.max_depth, 1024u);
+  EXPECT_EQ(options.engine, "auto");
+  EXPECT_EQ(options.clock, "cpu");
+  EXPECT_FALSE(options.duration.has_value());
+  EXPECT_THAT(options.command, ElementsAre("app"));
+}
+
+TEST(ParseOptions, WhatFollowsTheFirstDashesBelongsToTheProgram) {
+  const auto options = std::get<RecordOptions>(
+      Parse({"record", "-F", "7", "--", "app", "-F", "--help", "--", "-x"}));
+  EXPECT_EQ(options.frequency, 7u);
+  EXPECT_THAT(options.command, ElementsAre("app", "-F", "--help", "--", "-x"));
+}
+
+TEST(ParseOptions, FlagsBeatVariablesAndVariablesBeatDefaults) {
+  const Variables variables = {{"UNSPOOL_FREQUENCY", "31"},
+                               {"UNSPOOL_OUTPUT", "v.pb"},
+                               {"UNSPOOL_MAX_DEPTH", "77"},
+                               {"UNSPOOL_ENGINE", "timer"}};
+  const auto options = std::get<RecordOptions>(Parse(
+      {"record", "--frequency=32", "-o", "f.pb", "--", "app"}, variables));
+  EXPECT_EQ(options.frequency, 32u);
+  EXPECT_EQ(options.output, "f.pb");
+  EXPECT_EQ(options.max_depth, 77u);
+  EXPECT_EQ(options.engine, "timer");
+}
+
+TEST(ParseOptions, AnEmptyVariableIsLikeNone) {
+  const auto options = std::get<RecordOptions>(
+      Parse({"record", "--", "app"}, {{"UNSPOOL_FREQUENCY", ""}}));
+  EXPECT_EQ(options.frequency, 100u);
+}
+
+TEST(ParseOptions, ReportAndExportTakeTheirFile) {
+  const auto report =
+      std::get<ReportOptions>(Parse({"report", "a", "--value", "samples"}));
+  EXPECT_EQ(report.file, "a");
+  EXPECT_EQ(report.value, "samples");
+  const auto exporter =
+      std::get<ExportOptions>(Parse({"export", "-o", "-", "a"}));
+  EXPECT_EQ(exporter.file, "a");
+  EXPECT_EQ(exporter.output, "-");
+  EXPECT_EQ(exporter.format, ExportFormat::kText);
+}
+
+TEST(ParseOptions, HelpIsOfTheCommandThatWasNamed) {
+  const auto help = std::get<PrintOptions>(Parse({"export", "--help"}));
+  EXPECT_THAT(help.text, HasSubstr("Usage: unspool export [OPTIONS] FILE"));
+}
+
+TEST(ParseOptions, ErrorsAreUsageErrors) {
+  try {
+    Parse({"record", "--bogus", "--", "app"});
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_status(), kExitUsage);
+    EXPECT_THAT(failure.what(), HasSubstr("--bogus"));
+  }
+}
+
+}  // namespace
+}  // namespace unspool::profiler

@@ -1,0 +1,67 @@
+#include "profiler/cli/summary.h"
+
+#include "gtest/gtest.h"
+
+namespace unspool::profiler {
+namespace {
+
+SummaryFacts Facts() {
+  SummaryFacts facts;
+  facts.totals = {.samples = 1000, .weight_ns = 10'000'000'000};
+  facts.engine = "timer";
+  facts.frequency = 100;
+  facts.cpu_time_ns = 10'000'000'000;
+  facts.output = "p.pb.gz";
+  return facts;
+}
+
+TEST(SummaryLine, SaysCountsEngineOutputAndWhatToTypeNext) {
+  SummaryFacts facts = Facts();
+  facts.totals.lost = 3;
+  facts.totals.truncated = 25;
+  EXPECT_EQ(SummaryLine(facts),
+            "1000 samples, 3 lost, 2.50 % truncated, timer at 100 Hz -> "
+            "p.pb.gz  (next: unspool report p.pb.gz)");
+}
+
+TEST(SummaryLine, SaysWhatTheUserWouldElseMiss) {
+  struct Row {
+    const char* name;
+    uint64_t samples, weight_ns, cpu_time_ns;
+    const char* words;
+  };
+  constexpr uint64_t kSecond = 1'000'000'000;
+  const Row rows[] = {
+      {"rate", 500, 10 * kSecond, 10 * kSecond, "Hz (the kernel gave 50)"},
+      {"children", 1000, 10 * kSecond, 12 * kSecond,
+       "2.00 s of 12.00 s CPU time not profiled"},
+      {"nothing", 0, 0, 1000, "0 samples (the program used hardly any CPU"},
+      {"one", 1, kSecond / 100, kSecond / 100, "1 sample, "},
+  };
+  for (const Row& row : rows) {
+    SummaryFacts facts = Facts();
+    facts.totals.samples = row.samples;
+    facts.totals.weight_ns = row.weight_ns;
+    facts.cpu_time_ns = row.cpu_time_ns;
+    EXPECT_NE(SummaryLine(facts).find(row.words), std::string::npos)
+        << row.name << ": " << SummaryLine(facts);
+  }
+}
+
+TEST(SummaryLine, IsSilentAboutSmallDifferences) {
+  SummaryFacts facts = Facts();
+  facts.cpu_time_ns = 10'090'000'000;
+  facts.totals.samples = 950;
+  EXPECT_EQ(SummaryLine(facts).find("not profiled"), std::string::npos);
+  EXPECT_EQ(SummaryLine(facts).find("kernel gave"), std::string::npos);
+}
+
+TEST(ShellWord, QuotesOnlyWhatNeedsIt) {
+  EXPECT_EQ(ShellWord("a/b-1.pb.gz"), "a/b-1.pb.gz");
+  EXPECT_EQ(ShellWord("a b"), "'a b'");
+  EXPECT_EQ(ShellWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(ShellWord(""), "''");
+}
+
+}  // namespace
+}  // namespace unspool::profiler

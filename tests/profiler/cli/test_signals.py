@@ -1,0 +1,122 @@
+"""Signals from other processes and from a terminal."""
+
+import os
+import pty
+import signal
+import subprocess
+import time
+import unittest
+
+import cli
+
+
+class FromProcesses(cli.Case):
+
+    def start(self, *command):
+        """The tool, once the program has said "ready"."""
+        tool = subprocess.Popen(
+            [cli.UNSPOOL, "record", "--", *command], cwd=self.dir,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(tool.kill)
+        self.assertEqual(tool.stdout.readline(), "ready\n")
+        return tool
+
+    def test_what_the_tool_is_sent_reaches_the_program_once(self):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT,
+                       signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+            with self.subTest(number):
+                tool = self.start(cli.ACT, "count", str(int(number)), "500")
+                tool.send_signal(number)
+                out, err = tool.communicate(timeout=cli.TIMEOUT_SECONDS)
+                self.assertEqual((tool.returncode, out), (0, "1\n"), err)
+                self.assertIn("unspool report", err)
+
+    def test_a_program_that_dies_of_it_leaves_its_profile(self):
+        tool = self.start("sh", "-c",
+                          f"echo ready; exec {cli.ACT} spin 300 sleep 30000")
+        time.sleep(1)
+        tool.terminate()
+        _, err = tool.communicate(timeout=cli.TIMEOUT_SECONDS)
+        self.assertEqual(tool.returncode, 143, err)
+        self.assertAlmostEqual(self.cpu_seconds("Spin"), 0.3, delta=0.05)
+
+
+class FromTerminal(cli.Case):
+
+    def start(self, *command):
+        """The tool as a shell starts a foreground job. Returns its pid and the
+        terminal, once the program has said "ready"."""
+        leader, terminal = pty.fork()
+        if leader == 0:
+            self.lead(command)
+        self.addCleanup(os.close, terminal)
+        self.addCleanup(self.end, leader)
+        text = b""
+        while b"ready\r\n" not in text:
+            text += os.read(terminal, 4096)
+        return int(text.split()[0]), terminal, leader
+
+    def lead(self, command):
+        """Session leader: starts the job in a group of its own, says how it
+        stops and ends."""
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        job = os.fork()
+        if job == 0:
+            os.setpgid(0, 0)
+            os.tcsetpgrp(0, os.getpid())
+            print(os.getpid(), flush=True)
+            os.chdir(self.dir)
+            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            os.execv(cli.UNSPOOL, ["unspool", "record", "--", *command])
+        while True:
+            _, status = os.waitpid(job, os.WUNTRACED)
+            if os.WIFSTOPPED(status):
+                print("stopped", flush=True)
+                continue
+            print("status", os.waitstatus_to_exitcode(status), flush=True)
+            os._exit(0)
+
+    def end(self, leader):
+        try:
+            os.kill(leader, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        os.waitpid(leader, 0)
+
+    def read_until(self, terminal, word):
+        text = b""
+        while word not in text:
+            text += os.read(terminal, 4096)
+        return text.decode()
+
+    def test_control_c_reaches_the_program_once(self):
+        _, terminal, _ = self.start(cli.ACT, "count", "2", "800")
+        os.write(terminal, b"\x03")
+        text = self.read_until(terminal, b"status ")
+        self.assertIn("\r\n1\r\n", text)
+        self.assertIn("unspool report", text)
+        self.assertIn("status 0", text)
+
+    def test_control_z_stops_the_job_and_it_goes_on(self):
+        job, terminal, _ = self.start(cli.ACT, "count", "10", "300", "say",
+                                      "on")
+        os.write(terminal, b"\x1a")
+        self.read_until(terminal, b"stopped")
+        os.killpg(job, signal.SIGCONT)
+        text = self.read_until(terminal, b"status ")
+        self.assertIn("on\r\n", text)
+        self.assertIn("status 0", text)
+
+    def test_stopping_the_tool_alone_stops_the_program_with_it(self):
+        job, terminal, _ = self.start(cli.ACT, "count", "10", "300", "say",
+                                      "on")
+        os.kill(job, signal.SIGTSTP)
+        self.read_until(terminal, b"stopped")
+        os.kill(job, signal.SIGCONT)
+        text = self.read_until(terminal, b"status ")
+        self.assertIn("on\r\n", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace unspool::collectors {
 
@@ -28,6 +29,21 @@ class MallocArray {
     return true;
   }
 
+  // As Append, for all of `values`, which are not its own.
+  [[nodiscard]] bool AppendAll(std::span<const T> values) {
+    const size_t size = size_ + values.size();
+    if (size > capacity_ && !Grow(size)) return false;
+    if (!values.empty()) {
+      memcpy(static_cast<void*>(data_ + size_), values.data(),
+             values.size_bytes());
+    }
+    size_ = size;
+    return true;
+  }
+
+  // Makes it `size` long, which must not be longer than it is.
+  void Truncate(size_t size) { size_ = size; }
+
   // Makes it `size` long; what is new is zero bytes. False: no memory.
   [[nodiscard]] bool Resize(size_t size) {
     if (size > capacity_ && !Grow(size)) return false;
@@ -36,6 +52,12 @@ class MallocArray {
     }
     size_ = size;
     return true;
+  }
+
+  void Swap(MallocArray& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
   }
 
   T* data() { return data_; }

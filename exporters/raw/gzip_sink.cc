@@ -11,6 +11,7 @@ namespace {
 constexpr int kLevel = Z_BEST_SPEED;
 constexpr int kGzipWindowBits = 15 + 16;  // zlib.h: + 16 is a gzip header
 constexpr int kDefaultMemLevel = 8;
+constexpr size_t kBufferSize = 32768;
 constexpr size_t kMostAtOnce = 1 << 30;  // avail_in is a uInt
 
 }  // namespace
@@ -20,6 +21,7 @@ GzipSink::~GzipSink() {
 }
 
 bool GzipSink::Start() {
+  if (!buffer_.Resize(kBufferSize)) return false;
   is_started_ = deflateInit2(&stream_, kLevel, Z_DEFLATED, kGzipWindowBits,
                              kDefaultMemLevel, Z_DEFAULT_STRATEGY) == Z_OK;
   return is_started_;

@@ -1,14 +1,14 @@
-// A sink that compresses: what is written comes out of the sink behind it as one
-// gzip member (RFC 1952).
+// A sink that compresses: what is written comes out of the sink behind it as
+// one gzip member (RFC 1952).
 
 #ifndef UNSPOOL_EXPORTERS_RAW_GZIP_SINK_H_
 #define UNSPOOL_EXPORTERS_RAW_GZIP_SINK_H_
 
 #include <zlib.h>
 
-#include <array>
 #include <cstddef>
 
+#include "collectors/spool/malloc_array.h"
 #include "exporters/raw/raw_pprof.h"
 
 namespace unspool::exporters::raw {
@@ -36,7 +36,8 @@ class GzipSink {
   ByteSink out_;
   z_stream stream_{};
   bool is_started_ = false;
-  std::array<Bytef, 16384> buffer_;
+  // Not on the stack: the agent writes at exit on whatever thread exits.
+  collectors::MallocArray<Bytef> buffer_;
 };
 
 }  // namespace unspool::exporters::raw

@@ -36,8 +36,7 @@ void ProtoMessage::AddMessage(uint32_t field, const ProtoMessage& message) {
   AppendRaw(message.bytes());
 }
 
-void ProtoMessage::AddPacked(uint32_t field,
-                             std::span<const uint64_t> values) {
+void ProtoMessage::AddPacked(uint32_t field, std::span<const uint64_t> values) {
   size_t size = 0;
   for (const uint64_t value : values) size += VarintSize(value);
   AppendTag(field, kWireBytes);

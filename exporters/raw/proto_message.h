@@ -1,6 +1,6 @@
 // Writes protocol buffer messages, field by field (encoding:
-// protobuf.dev/programming-guides/encoding). What pprof needs: varints, strings,
-// nested messages, packed varints.
+// protobuf.dev/programming-guides/encoding). What pprof needs: varints,
+// strings, nested messages, packed varints.
 
 #ifndef UNSPOOL_EXPORTERS_RAW_PROTO_MESSAGE_H_
 #define UNSPOOL_EXPORTERS_RAW_PROTO_MESSAGE_H_

@@ -23,7 +23,7 @@ enum class RawStatus : uint8_t {
   kOk,
   kNotASpool,
   kWrongVersion,
-  kCorrupt,    // no image in it that can be read
+  kCorrupt,  // no image in it that can be read
   kNoMemory,
   kSinkFailed,  // the sink said false; errno is the sink's
 };

@@ -16,10 +16,9 @@ size_t CharacterSize(std::span<const char> text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
   const uint8_t second = byte(1);
-  const bool is_forbidden = (first == 0xe0 && second < 0xa0) ||
-                            (first == 0xed && second > 0x9f) ||
-                            (first == 0xf0 && second < 0x90) ||
-                            (first == 0xf4 && second > 0x8f);
+  const bool is_forbidden =
+      (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
   return is_forbidden ? 0 : size;
 }
 

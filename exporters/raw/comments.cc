@@ -1,0 +1,161 @@
+#include "exporters/raw/comments.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "exporters/raw/pprof_fields.h"
+
+namespace unspool::exporters::raw {
+
+using collectors::ImageView;
+using collectors::SpoolReader;
+using collectors::TextView;
+
+namespace {
+
+constexpr double kNanosPerSecond = 1e9;
+
+// One comment that is put together from parts.
+class CommentText {
+ public:
+  explicit CommentText(const char* key) {
+    Add("unspool.");
+    Add(key);
+    Add("=");
+  }
+  void Add(TextView text) { ok_ = ok_ && text_.AppendAll(text); }
+  void Add(const char* text) { Add(TextView(text, strlen(text))); }
+  void AddShellWord(TextView word);
+
+  TextView text() const { return text_.view(); }
+  bool ok() const { return ok_; }
+
+ private:
+  collectors::MallocArray<char> text_;
+  bool ok_ = true;
+};
+
+bool NeedsQuotes(TextView word) {
+  constexpr char kPlain[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+      "%+,-./:=@_^";
+  for (const char c : word) {
+    if (c == '\0' || strchr(kPlain, c) == nullptr) return true;
+  }
+  return word.empty();
+}
+
+// As one would type it to a shell, so that arguments stay apart.
+void CommentText::AddShellWord(TextView word) {
+  if (!NeedsQuotes(word)) return Add(word);
+  Add("'");
+  for (const char& c : word) {
+    if (c == '\'') {
+      Add("'\\''");
+    } else {
+      Add(TextView(&c, 1));
+    }
+  }
+  Add("'");
+}
+
+class CommentWriter {
+ public:
+  CommentWriter(ProfileTables& tables, ProfileStream& stream)
+      : tables_(tables), stream_(stream) {}
+
+  void AddText(const char* key, TextView value) {
+    if (value.empty()) return;
+    CommentText comment(key);
+    comment.Add(value);
+    Write(comment);
+  }
+
+  void AddCount(const char* key, uint64_t value) {
+    char text[32];
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    AddText(key, TextView(text, strlen(text)));
+  }
+
+  // At most one decimal, and only where it says something.
+  void AddRate(const char* key, double value) {
+    char text[48];
+    snprintf(text, sizeof(text), "%.1f", value);
+    size_t size = strlen(text);
+    if (text[size - 1] == '0') size -= 2;
+    AddText(key, TextView(text, size));
+  }
+
+  void AddCommand(TextView command_line) {
+    if (command_line.empty()) return;
+    CommentText comment("command");
+    for (size_t begin = 0; begin < command_line.size();) {
+      const TextView rest = command_line.subspan(begin);
+      const size_t size = strnlen(rest.data(), rest.size());
+      if (begin > 0) comment.Add(" ");
+      comment.AddShellWord(rest.first(size));
+      begin += size + 1;
+    }
+    Write(comment);
+  }
+
+  // "lost=7", then "lost.full=4" for each cause that there was.
+  template <typename Counts, typename NameOf>
+  void AddCauses(const char* key, uint64_t total, const Counts& counts,
+                 NameOf name_of) {
+    AddCount(key, total);
+    for (size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 0) continue;
+      char full_key[64];
+      snprintf(full_key, sizeof(full_key), "%s.%s", key, name_of(i));
+      AddCount(full_key, counts[i]);
+    }
+  }
+
+ private:
+  // Without memory the comment is left out: the tables and the stream know.
+  void Write(const CommentText& comment) {
+    if (comment.ok()) AddComment(comment.text(), tables_, stream_);
+  }
+
+  ProfileTables& tables_;
+  ProfileStream& stream_;
+};
+
+}  // namespace
+
+void AddComment(TextView text, ProfileTables& tables, ProfileStream& stream) {
+  stream.AddVarint(profile_field::kComment, tables.strings().Intern(text));
+}
+
+void AddComments(const SpoolReader& reader, const Tally& tally,
+                 ProfileTables& tables, ProfileStream& stream) {
+  CommentWriter comments(tables, stream);
+  const ImageView first = reader.image(0);
+  comments.AddText("version",
+                   TextView(UNSPOOL_VERSION, strlen(UNSPOOL_VERSION)));
+  comments.AddCommand(first.command_line);
+  comments.AddText("host", first.hostname);
+  comments.AddText("engine", first.engine);
+  if (first.period_ns != 0) {
+    comments.AddRate("frequency", kNanosPerSecond / first.period_ns);
+  }
+  if (tally.sampled_weight_ns != 0) {
+    comments.AddRate("rate", tally.totals.samples * kNanosPerSecond /
+                                 tally.sampled_weight_ns);
+  }
+  uint64_t cpu_ns = 0;
+  for (size_t i = 0; i < reader.image_count(); ++i) {
+    cpu_ns += reader.image(i).end_cpu_ns;
+  }
+  if (cpu_ns != 0) comments.AddCount("cpu_ns", cpu_ns);
+  comments.AddCount("images", tally.totals.images);
+  comments.AddCount("threads", tally.totals.threads);
+  comments.AddCount("samples", tally.totals.samples);
+  comments.AddCauses("truncated", tally.totals.truncated, tally.truncated,
+                     TruncationName);
+  comments.AddCauses("lost", tally.totals.lost, tally.lost, LossName);
+}
+
+}  // namespace unspool::exporters::raw

@@ -1,0 +1,171 @@
+#include "exporters/raw/sample_writer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "exporters/raw/pprof_fields.h"
+
+namespace unspool::exporters::raw {
+
+using collectors::CounterView;
+using collectors::ImageView;
+using collectors::LossArray;
+using collectors::TextView;
+using collectors::ThreadView;
+using unwind::WalkEnd;
+
+namespace {
+
+TextView NameOf(const ThreadView& thread) {
+  return {thread.name.data(), strnlen(thread.name.data(), thread.name.size())};
+}
+
+TextView BaseName(TextView path) {
+  const auto slash = std::find(path.rbegin(), path.rend(), '/');
+  return path.last(slash - path.rbegin());
+}
+
+uint32_t PseudoFrame(ProfileTables& tables, const char* what,
+                     const char* cause) {
+  char name[64];
+  snprintf(name, sizeof(name), "[%s: %s]", what, cause);
+  return tables.FindOrAddPseudo(name);
+}
+
+}  // namespace
+
+const char* LossName(size_t cause) {
+  static constexpr const char* kNames[] = {
+      "full", "reentry", "blocked", "no-stack", "no-timer", "unreadable"};
+  static_assert(std::size(kNames) == kLossNames);
+  return kNames[cause];
+}
+
+const char* TruncationName(size_t end) {
+  static constexpr const char* kNames[] = {"",           "depth", "no-cfi",
+                                           "bad-memory", "loop",  "bad-cfi"};
+  static_assert(std::size(kNames) == unwind::kWalkEndCount);
+  return kNames[end];
+}
+
+bool SampleWriter::WriteImage(size_t image) {
+  ImageModules modules(tables_);
+  StackWalker walker(reader_, image, modules);
+  if (!modules.Load(reader_, image) || !walker.Prepare()) return false;
+  const ImageView view = reader_.image(image);
+  const TextView comm = FindComm(image, view);
+  ++tally_.totals.images;
+  SetLabels(view, comm, nullptr);
+  WriteLosses(view.losses);
+  reader_.ForEachThread(image, [&](const ThreadView& thread) {
+    if (!tables_.ok()) return;
+    SetLabels(view, comm, &thread);
+    WriteThread(image, thread, walker);
+  });
+  return tables_.ok();
+}
+
+TextView SampleWriter::FindComm(size_t image, const ImageView& view) {
+  comm_ = {};
+  reader_.ForEachThread(image, [&](const ThreadView& thread) {
+    if (thread.tid == view.pid) comm_ = thread.name;
+  });
+  if (comm_[0] != '\0') return {comm_.data(), strlen(comm_.data())};
+  // As the kernel cuts it (proc(5), /proc/PID/comm).
+  const TextView name = BaseName(view.executable);
+  return name.first(std::min(name.size(), comm_.size() - 1));
+}
+
+void SampleWriter::WriteThread(size_t image, const ThreadView& thread,
+                               StackWalker& walker) {
+  const uint64_t weight_before = tally_.totals.weight_ns;
+  ++tally_.totals.threads;
+  reader_.ForEachCounter(image, thread, [&](const CounterView& counter) {
+    if (counter.kind != collectors::SampleKind::kCpu || !tables_.ok()) return;
+    WriteCounter(counter, walker);
+  });
+  WriteLosses(thread.losses);
+  tally_.largest_thread_weight_ns = std::max(
+      tally_.largest_thread_weight_ns, tally_.totals.weight_ns - weight_before);
+}
+
+void SampleWriter::WriteCounter(const CounterView& counter,
+                                StackWalker& walker) {
+  StackWalker::Stack stack;
+  if (!walker.Read(counter.stack, &stack)) {
+    WriteLoss(kUnreadable, counter.count, counter.weight);
+    return;
+  }
+  std::span<const uint64_t> locations = stack.locations;
+  if (stack.end != WalkEnd::kRoot) {
+    const auto end = static_cast<size_t>(stack.end);
+    locations = walker.AppendOutermost(
+        PseudoFrame(tables_, "truncated", TruncationName(end)));
+    tally_.truncated[end] += counter.count;
+    tally_.totals.truncated += counter.count;
+  }
+  const uint64_t values[] = {counter.count, counter.weight};
+  sample_.Clear();
+  sample_.AddPacked(sample_field::kLocationId, locations);
+  sample_.AddPacked(sample_field::kValue, values);
+  sample_.Append(labels_);
+  if (stack.has_guessed) sample_.Append(guessed_label_);
+  stream_.AddMessage(profile_field::kSample, sample_);
+  tally_.totals.samples += counter.count;
+  tally_.totals.weight_ns += counter.weight;
+  tally_.sampled_weight_ns += counter.weight;
+}
+
+void SampleWriter::WriteLosses(const LossArray& losses) {
+  for (size_t i = 0; i < collectors::kLossCauseCount; ++i) {
+    WriteLoss(i, losses[i].count, losses[i].weight);
+  }
+}
+
+void SampleWriter::WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns) {
+  tally_.lost[cause] += count;
+  tally_.totals.lost += count;
+  tally_.totals.weight_ns += weight_ns;
+  if (weight_ns == 0) return;
+  const uint64_t locations[] = {PseudoFrame(tables_, "lost", LossName(cause))};
+  const uint64_t values[] = {0, weight_ns};
+  sample_.Clear();
+  sample_.AddPacked(sample_field::kLocationId, locations);
+  sample_.AddPacked(sample_field::kValue, values);
+  sample_.Append(labels_);
+  stream_.AddMessage(profile_field::kSample, sample_);
+}
+
+void SampleWriter::SetLabels(const ImageView& image, TextView comm,
+                             const ThreadView* thread) {
+  labels_.Clear();
+  AddTextLabel("unwind", TextView("guessed", 7));
+  guessed_label_.Clear();
+  guessed_label_.Append(labels_);
+  labels_.Clear();
+  AddNumberLabel("pid", image.pid);
+  if (thread != nullptr) {
+    AddNumberLabel("tid", thread->tid);
+    AddTextLabel("thread", NameOf(*thread));
+  }
+  AddTextLabel("comm", comm);
+}
+
+// An empty text would read as the number 0.
+void SampleWriter::AddTextLabel(const char* key, TextView text) {
+  if (text.empty()) return;
+  label_.Clear();
+  label_.AddVarint(label_field::kKey, tables_.strings().Intern(key));
+  label_.AddVarint(label_field::kText, tables_.strings().Intern(text));
+  labels_.AddMessage(sample_field::kLabel, label_);
+}
+
+void SampleWriter::AddNumberLabel(const char* key, int64_t number) {
+  label_.Clear();
+  label_.AddVarint(label_field::kKey, tables_.strings().Intern(key));
+  label_.AddVarint(label_field::kNumber, static_cast<uint64_t>(number));
+  labels_.AddMessage(sample_field::kLabel, label_);
+}
+
+}  // namespace unspool::exporters::raw

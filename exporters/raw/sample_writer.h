@@ -1,0 +1,82 @@
+// Turns an image's counters and losses into pprof samples, and counts what went
+// by.
+
+#ifndef UNSPOOL_EXPORTERS_RAW_SAMPLE_WRITER_H_
+#define UNSPOOL_EXPORTERS_RAW_SAMPLE_WRITER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "collectors/spool/spool_reader.h"
+#include "exporters/raw/image_modules.h"
+#include "exporters/raw/profile_stream.h"
+#include "exporters/raw/profile_tables.h"
+#include "exporters/raw/proto_message.h"
+#include "exporters/raw/raw_pprof.h"
+#include "exporters/raw/stack_walker.h"
+#include "unwind/frame.h"
+
+namespace unspool::exporters::raw {
+
+// Causes of loss: those of the recording, and stacks that the spool names but
+// does not have.
+inline constexpr size_t kUnreadable = collectors::kLossCauseCount;
+inline constexpr size_t kLossNames = collectors::kLossCauseCount + 1;
+
+// The word in "[lost: …]" and "[truncated: …]".
+const char* LossName(size_t cause);
+const char* TruncationName(size_t end);
+
+struct Tally {
+  RawTotals totals;
+  uint64_t sampled_weight_ns = 0;         // of totals.weight_ns, not lost
+  uint64_t largest_thread_weight_ns = 0;  // no thread ran for less time
+  std::array<uint64_t, unwind::kWalkEndCount> truncated{};  // by WalkEnd
+  std::array<uint64_t, kLossNames> lost{};
+};
+
+// Not async-signal-safe: allocates.
+class SampleWriter {
+ public:
+  SampleWriter(const collectors::SpoolReader& reader, ProfileTables& tables,
+               ProfileStream& stream)
+      : reader_(reader), tables_(tables), stream_(stream) {}
+
+  // Writes all samples of an image. False: no memory.
+  [[nodiscard]] bool WriteImage(size_t image);
+
+  const Tally& tally() const { return tally_; }
+
+ private:
+  using TextView = collectors::TextView;
+
+  void WriteThread(size_t image, const collectors::ThreadView& thread,
+                   StackWalker& walker);
+  void WriteCounter(const collectors::CounterView& counter,
+                    StackWalker& walker);
+  void WriteLosses(const collectors::LossArray& losses);
+  void WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns);
+
+  // labels_ is what every sample has until the next call.
+  void SetLabels(const collectors::ImageView& image, TextView comm,
+                 const collectors::ThreadView* thread);
+  void AddTextLabel(const char* key, TextView text);
+  void AddNumberLabel(const char* key, int64_t number);
+  // The process's name: that of its main thread, else of its executable.
+  TextView FindComm(size_t image, const collectors::ImageView& view);
+
+  const collectors::SpoolReader& reader_;
+  ProfileTables& tables_;
+  ProfileStream& stream_;
+  Tally tally_;
+  ProtoMessage labels_;         // pid, tid, thread, comm
+  ProtoMessage guessed_label_;  // unwind=guessed
+  ProtoMessage label_;          // scratch
+  ProtoMessage sample_;         // scratch
+  std::array<char, sizeof(collectors::ThreadRecord::name)> comm_{};
+};
+
+}  // namespace unspool::exporters::raw
+
+#endif  // UNSPOOL_EXPORTERS_RAW_SAMPLE_WRITER_H_

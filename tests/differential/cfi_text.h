@@ -1,0 +1,52 @@
+// Call-frame instructions and DWARF expressions in the words of `readelf
+// --debug-dump=frames` (binutils 2.40), and x86-64's register names.
+//
+// Written from the specifications (DWARF 5 §7.7.1, §7.24; psABI §3.6.2) apart
+// from the unwinder's own interpreter, so that the two can be held against each
+// other.
+
+#ifndef UNSPOOL_TESTS_DIFFERENTIAL_CFI_TEXT_H_
+#define UNSPOOL_TESTS_DIFFERENTIAL_CFI_TEXT_H_
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "unwind/byte_reader.h"
+#include "unwind/cfi_entry.h"
+
+namespace unspool::unwind {
+
+// Above every DWARF register number of x86-64 (k7 is 125).
+inline constexpr size_t kColumnCount = 128;
+using Columns = std::bitset<kColumnCount>;
+
+// "rbx"; "r60" for numbers without a name. "r3 (rbx)" in the long form.
+std::string RegisterName(uint64_t number);
+std::string LongRegisterName(uint64_t number);
+
+// Appends snprintf's text.
+[[gnu::format(printf, 2, 3)]] void Append(std::string* out, const char* format,
+                                          ...);
+
+// What instructions are relative to, and where they have got to.
+struct InstructionContext {
+  const CfiSection* section;
+  const Cie* cie;
+  uint64_t pc;
+  // Asked for each expression, with the range of its bytes: may the text show
+  // what they say? If not, "<in no row>" stands there.
+  std::function<bool(const AddressRange&)> is_known_expression;
+};
+
+// Appends one line for the next instruction, without indent and newline, moves
+// context->pc as it says, and marks the register whose rule it sets. False if
+// the bytes make no sense.
+bool AppendInstruction(ByteReader& reader, InstructionContext* context,
+                       Columns* columns, std::string* out);
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_TESTS_DIFFERENTIAL_CFI_TEXT_H_

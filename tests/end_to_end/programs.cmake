@@ -46,6 +46,8 @@ e2e_build(realigned ${gcc} FLAGS -O2 -mstackrealign -mforce-drap
 e2e_build(expression_main ${gcc} FLAGS -O2
   SOURCES expression_main.c saved_by_expression.S)
 e2e_build(equal_shares ${gcc} FLAGS -O2 -pthread SOURCES equal_shares.c)
+e2e_build(worker_threads ${gxx} FLAGS -std=c++20 -O2 -g -pthread
+  SOURCES worker_threads.cc)
 e2e_build(totals ${gcc} FLAGS -O2 -pthread SOURCES totals.c)
 
 # One program and library in every segment layout, by one compiler.

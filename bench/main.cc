@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "bench/collectors/sampler.h"
 #include "bench/unwind/walk_bench.h"
 #include "bench/unwind/walkers.h"
 
@@ -10,6 +11,7 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   unspool::bench::InitWalkers();
+  unspool::bench::InitSampler();
   unspool::bench::CheckWalks();
   unspool::bench::RegisterWalks();
   benchmark::RunSpecifiedBenchmarks();

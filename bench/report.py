@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 OURS = "unspool"
+SAMPLE = "sample"  # walk and record; per sample
 PEERS = ["frame_pointer", "unw_backtrace", "libgcc"]
 STACKS = ["same", "random", "evicted"]
 
@@ -48,9 +49,9 @@ def per_frame(results):
 
 
 def print_table(table):
-    print("ns per frame; ratio = ours / peer\n")
-    heads = [OURS] + [f"{peer:>13}  ratio" for peer in PEERS]
-    print(f"{'stack':8} {'depth':>5}  {heads[0]:>8}  " + "  ".join(heads[1:]))
+    print("ns per frame; ratio = ours / peer; ns/sample = our whole part\n")
+    heads = "  ".join(f"{peer:>13}  ratio" for peer in PEERS)
+    print(f"{'stack':8} {'depth':>5}  {OURS:>8}  {heads}  {'ns/sample':>9}")
     by_stack = lambda row: (STACKS.index(row[0]), row[1])
     for stack, depth in sorted(table, key=by_stack):
         cells = table[stack, depth]
@@ -63,7 +64,8 @@ def print_table(table):
                 line += f"  {theirs:13.2f}  {ours / theirs:5.2f}"
             else:
                 line += f"  {'-':>13}  {'-':>5}"
-        print(line)
+        sample = cells.get(SAMPLE)
+        print(line + (f"  {sample:9.0f}" if sample else f"  {'-':>9}"))
 
 
 def main():

@@ -2,7 +2,8 @@
 //
 // A stack is `same` (one stack again and again), `random` (a new one of random
 // functions before each walk) or `evicted` (16 MB touched before each walk).
-// The counter `frames` is what one walk gave; report.py divides by it.
+// The counter `frames` is what one walk gave; report.py divides by it. The
+// walker `sample` is our whole part of a sample; its `frames` is 1.
 
 #include "bench/unwind/walk_bench.h"
 
@@ -11,11 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "bench/collectors/sampler.h"
 #include "bench/unwind/chain.h"
 #include "bench/unwind/walkers.h"
 
@@ -60,9 +60,9 @@ void CheckAtBottom(void* context) {
     const bool whole = walker.walk != kWalkers.back().walk ||
                        ChainPart(pcs, first, kRoom) == libgcc;
     if (expected.size() == depth && right && whole) continue;
-    std::fprintf(stderr, "unspool_bench: %s differs at depth %zu\n",
-                 walker.name, depth);
-    std::exit(1);
+    const std::string message =
+        std::string(walker.name) + " differs at depth " + std::to_string(depth);
+    Fail(message.c_str());
   }
 }
 
@@ -147,6 +147,7 @@ void Register(const char* stack, Body body, const Walker& walker, size_t depth,
   auto run = [body, &walker, depth](benchmark::State& state) {
     RunOnOwnThread([&] {
       InitThread();
+      InitSamplerThread();
       Measurement measurement{state, walker};
       body(measurement, depth);
       state.counters["frames"] = static_cast<double>(measurement.frames);
@@ -159,14 +160,17 @@ void Register(const char* stack, Body body, const Walker& walker, size_t depth,
 }  // namespace
 
 void RegisterWalks() {
-  for (const Walker& walker : kWalkers) {
+  std::vector<const Walker*> walkers;
+  for (const Walker& walker : kWalkers) walkers.push_back(&walker);
+  walkers.push_back(&kSampler);
+  for (const Walker* walker : walkers) {
     for (size_t depth : {10, 30, 100, 1000}) {
-      Register("same", Same, walker, depth, 0);
+      Register("same", Same, *walker, depth, 0);
     }
     for (size_t depth : {30, 100}) {
-      Register("random", Random, walker, depth, 20000);
+      Register("random", Random, *walker, depth, 20000);
     }
-    Register("evicted", Evicted, walker, 30, 300);
+    Register("evicted", Evicted, *walker, 30, 300);
   }
 }
 

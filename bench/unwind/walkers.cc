@@ -23,7 +23,7 @@ constexpr size_t kMaxFrames = 4096;
 decltype(&_Unwind_Backtrace) libgcc_backtrace;
 decltype(&_Unwind_GetIP) libgcc_get_ip;
 
-constinit unwind::SelfUnwinder self_unwinder;
+constinit unwind::SelfUnwinder unwinder;
 thread_local unwind::StackBounds stack_bounds;
 thread_local unwind::WalkScratch scratch;
 thread_local std::array<unwind::Frame, kMaxFrames> frames;
@@ -73,24 +73,27 @@ _Unwind_Reason_Code OnLibgccFrame(_Unwind_Context* context, void* argument) {
   const unwind::Registers registers = unwind::Registers::Here();
   const size_t room = pcs.size() < frames.size() ? pcs.size() : frames.size();
   const unwind::WalkResult result =
-      self_unwinder.Walk(registers, stack_bounds, scratch,
-                         std::span<unwind::Frame>(frames).first(room));
+      unwinder.Walk(registers, stack_bounds, scratch,
+                    std::span<unwind::Frame>(frames).first(room));
   for (size_t i = 0; i < result.depth; ++i) pcs[i] = frames[i].pc;
   return result.depth;
 }
 
-[[noreturn]] void Fail(const char* what) {
+}  // namespace
+
+void Fail(const char* what) {
   std::fprintf(stderr, "unspool_bench: %s\n", what);
   std::exit(1);
 }
 
-}  // namespace
+unwind::SelfUnwinder& self_unwinder() { return unwinder; }
+const unwind::StackBounds& thread_bounds() { return stack_bounds; }
 
 const std::array<Walker, kWalkerCount> kWalkers = {{
-    {"frame_pointer", WalkFramePointers, false},
-    {"unw_backtrace", WalkLibunwind, true},
-    {"libgcc", WalkLibgcc, true},
-    {"unspool", WalkUnspool, true},
+    {"frame_pointer", WalkFramePointers},
+    {"unw_backtrace", WalkLibunwind},
+    {"libgcc", WalkLibgcc},
+    {"unspool", WalkUnspool},
 }};
 
 void InitWalkers() {
@@ -107,7 +110,7 @@ void InitWalkers() {
           std::string_view::npos) {
     Fail("libgcc_s.so.1 has no _Unwind_Backtrace of its own");
   }
-  if (self_unwinder.Init() != unwind::SelfUnwinder::InitStatus::kOk) {
+  if (unwinder.Init() != unwind::SelfUnwinder::InitStatus::kOk) {
     Fail("our unwinder has no memory");
   }
 }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "unwind/self_unwinder.h"
+
 namespace unspool::bench {
 
 // Writes PCs of the calling thread's stack, leaf first, and gives their number.
@@ -18,8 +20,6 @@ using WalkFunction = size_t (*)(std::span<uint64_t> pcs);
 struct Walker {
   const char* name;
   WalkFunction walk;
-  // Sees the frames above CallThroughChain() too: needs no frame pointers.
-  bool reaches_the_root;
 };
 
 // Ours is the last.
@@ -32,6 +32,13 @@ void InitWalkers();
 
 // Notes the calling thread's stack bounds for our walker. Once per thread.
 void InitThread();
+
+// What our walker uses, for who goes on from there.
+unwind::SelfUnwinder& self_unwinder();
+const unwind::StackBounds& thread_bounds();
+
+// One line on stderr and status 1.
+[[noreturn]] void Fail(const char* what);
 
 }  // namespace unspool::bench
 

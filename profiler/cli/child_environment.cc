@@ -16,10 +16,14 @@ ChildEnvironment::ChildEnvironment(const char* const* environment) {
   }
 }
 
-void ChildEnvironment::Set(std::string_view name, std::string_view value) {
+void ChildEnvironment::Unset(std::string_view name) {
   std::erase_if(entries_, [name](const std::string& entry) {
     return IsEntryOf(entry, name);
   });
+}
+
+void ChildEnvironment::Set(std::string_view name, std::string_view value) {
+  Unset(name);
   entries_.push_back(std::string(name) + "=" + std::string(value));
 }
 

@@ -18,6 +18,9 @@ class ChildEnvironment {
   // Replaces every entry of that name by one.
   void Set(std::string_view name, std::string_view value);
 
+  // Removes every entry of that name.
+  void Unset(std::string_view name);
+
   // Puts `path` in front of what LD_PRELOAD already says.
   void Preload(std::string_view path);
 

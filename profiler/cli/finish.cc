@@ -104,8 +104,9 @@ void FinishRecording(const RecordOptions& options, const std::string& output,
   facts.engine = "timer";
   facts.frequency = options.frequency;
   facts.cpu_time_ns = options.duration.has_value() ? 0 : end.cpu_time_ns;
-  facts.output = options.output;
-  Say(SummaryLine(facts));
+  const bool is_pattern = options.output.find('%') != std::string::npos;
+  facts.output = is_pattern ? output : options.output;
+  Tell(SummaryLine(facts));
 }
 
 }  // namespace unspool::profiler

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "profiler/agent/unique_fd.h"
 #include "profiler/cli/message.h"
-#include "profiler/cli/unique_fd.h"
 
 namespace unspool::profiler {
 namespace {

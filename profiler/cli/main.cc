@@ -29,10 +29,10 @@ int Main(int argc, char** argv) {
   try {
     return std::visit(Runner(), ParseOptions(arguments, getenv));
   } catch (const Failure& failure) {
-    Say(failure.what());
+    Tell(failure.what());
     return failure.exit_status();
   } catch (const std::exception& error) {
-    Say(std::string("internal error: ") + error.what());
+    Tell(std::string("internal error: ") + error.what());
     return kExitFailure;
   }
 }

@@ -21,7 +21,7 @@ std::string ErrnoText(int error) {
   return strerror_r(error, buffer, sizeof(buffer));  // GNU's form
 }
 
-void Say(std::string_view line) {
+void Tell(std::string_view line) {
   const std::string out = "unspool: " + OneLine(line) + "\n";
   [[maybe_unused]] const ssize_t written =
       write(STDERR_FILENO, out.data(), out.size());

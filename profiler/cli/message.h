@@ -47,7 +47,7 @@ std::string ErrnoText(int error);
 // with what the profiled program writes there. Errors are ignored: there is
 // nobody left to tell.
 // Not async-signal-safe: allocates.
-void Say(std::string_view line);
+void Tell(std::string_view line);
 
 }  // namespace unspool::profiler
 

@@ -3,18 +3,22 @@
 #include <map>
 
 #include "CLI/CLI.hpp"
+#include "profiler/agent/settings.h"
 #include "profiler/cli/message.h"
 #include "profiler/cli/option_values.h"
 
 namespace unspool::profiler {
 namespace {
 
-constexpr uint32_t kMaxFrequency = 10'000;
-constexpr uint32_t kMaxDepthLimit = 65'535;
-
 // CLI11's help but for the usage line, which has to show what may follow "--".
 class HelpFormatter : public CLI::Formatter {
  public:
+  HelpFormatter() {
+    label("Subcommands", "Commands");
+    label("Positionals", "Arguments");
+    label("REQUIRED", "");
+  }
+
   std::string make_usage(const CLI::App* app, std::string) const override {
     static const std::map<std::string, std::string> kUsage = {
         {"record", "record [OPTIONS] -- COMMAND [ARGUMENT...]"},
@@ -39,44 +43,33 @@ struct ViewTexts {
 void AddRecord(CLI::App& app, RecordTexts& texts) {
   CLI::App* record =
       app.add_subcommand("record", "Run a program and profile it to its end");
-  record
-      ->add_option("-o,--output", texts.output,
-                   "Profile to write: pprof, gzip-compressed unless it ends "
-                   "in .pb (UNSPOOL_OUTPUT, profile.pb.gz). %p pid, %n "
-                   "program, %t time, %h host")
-      ->type_name("FILE");
-  record
-      ->add_option("-F,--frequency", texts.frequency,
-                   "Samples per second of CPU time and thread, 1 to 10000 "
-                   "(UNSPOOL_FREQUENCY, 100)")
-      ->type_name("HZ");
-  record
-      ->add_option("-d,--duration", texts.seconds,
-                   "Stop sampling after this time; the program runs on")
-      ->type_name("SECONDS");
-  record
-      ->add_option("--engine", texts.engine,
-                   "What interrupts the program: auto or timer "
-                   "(UNSPOOL_ENGINE, auto)")
-      ->type_name("ENGINE");
-  record
-      ->add_option("--clock", texts.clock,
-                   "Time that is sampled: cpu (UNSPOOL_CLOCK, cpu)")
-      ->type_name("CLOCK");
-  record
-      ->add_option("--max-depth", texts.max_depth,
-                   "Frames kept of a stack, counted from the innermost "
-                   "(UNSPOOL_MAX_DEPTH, 1024)")
-      ->type_name("N");
+  const auto add = [record](const char* names, std::string& text,
+                            const char* type, const char* description) {
+    record->add_option(names, text, description)->type_name(type);
+  };
+  add("-o,--output", texts.output, "FILE",
+      "Profile to write, in pprof's format [profile.pb.gz]");
+  add("-F,--frequency", texts.frequency, "HZ",
+      "Samples per CPU second and thread, 1 to 10000 [100]");
+  add("-d,--duration", texts.seconds, "SECONDS",
+      "Stop sampling after that; the program runs on");
+  add("--engine", texts.engine, "ENGINE",
+      "What interrupts the program: auto, timer [auto]");
+  add("--clock", texts.clock, "CLOCK", "Time that is sampled: cpu [cpu]");
+  add("--max-depth", texts.max_depth, "N",
+      "Frames kept of a stack, innermost first [1024]");
   record->footer(
-      "Exit status: the program's own; 128 + N if signal N killed it; 127 not "
-      "found;\n126 not executable; 2 usage; 1 if the program succeeded and the "
-      "profile could\nnot be written.");
+      "FILE may hold %p (pid), %n (program), %t (time), %h (host); it is\n"
+      "gzip-compressed unless it ends in .pb. UNSPOOL_OUTPUT, _FREQUENCY,\n"
+      "_ENGINE, _CLOCK and _MAX_DEPTH give other defaults.\n\n"
+      "Exit status: the program's own; 128 + N if signal N ended it; 127 not\n"
+      "found; 126 not executable; 2 usage; 1 if the program succeeded and the\n"
+      "profile could not be written.");
 }
 
 void AddViews(CLI::App& app, ViewTexts& texts) {
   CLI::App* report = app.add_subcommand(
-      "report", "Print the functions of a profile, the costliest first");
+      "report", "Print a profile's functions, the costliest first");
   CLI::App* exporter =
       app.add_subcommand("export", "Convert a profile to another format");
   for (CLI::App* view : {report, exporter}) {
@@ -84,18 +77,16 @@ void AddViews(CLI::App& app, ViewTexts& texts) {
         ->required()
         ->type_name("");
     view->add_option("--value", texts.value,
-                     "Sample type to count by, such as cpu or samples")
+                     "Count by this sample type, such as cpu or samples")
         ->type_name("TYPE");
   }
-  exporter
-      ->add_option("-o,--output", texts.output,
-                   "File to write; its ending says the format: .pb.gz .pb "
-                   ".folded .txt; - is stdout")
+  exporter->add_option("-o,--output", texts.output, "File to write [-, stdout]")
       ->type_name("OUT");
   exporter
       ->add_option("--format", texts.format,
-                   "pprof, folded or text (by the ending of OUT; text)")
+                   "pprof, folded or text [by OUT's ending, else text]")
       ->type_name("FORMAT");
+  exporter->footer("Endings of OUT: .pb.gz .pb .folded .txt");
 }
 
 // The flag if it was given, else the variable if it is set (and not empty).
@@ -140,7 +131,7 @@ RecordOptions CheckRecord(const CLI::App& app, const RecordTexts& texts,
           });
   Resolve(app, "--max-depth", texts.max_depth, "UNSPOOL_MAX_DEPTH", env,
           [&](const char* name, const std::string& text) {
-            options.max_depth = ParseNumber(name, text, 1, kMaxDepthLimit);
+            options.max_depth = ParseNumber(name, text, 1, kMaxStackDepth);
           });
   return options;
 }
@@ -162,9 +153,9 @@ void CheckCommandName(const std::vector<std::string>& arguments) {
                                   " (see 'unspool --help')");
   }
   const std::string& name = arguments[0];
-  if (name.starts_with("-") || name == "record" || name == "report" ||
-      name == "export") {
-    return;
+  for (const char* known :
+       {"record", "report", "export", "-h", "--help", "--version"}) {
+    if (name == known) return;
   }
   throw Failure(kExitUsage, "unknown command " + Quoted(name) + ": " + kKnown +
                                 " (see 'unspool --help')");
@@ -183,6 +174,21 @@ Options Parse(CLI::App& app, std::vector<std::string> arguments,
     return ReportOptions{view.file, view.value};
   }
   return CheckExport(view);
+}
+
+Failure UsageFailure(const CLI::App& app, const CLI::ParseError& error) {
+  const auto used = app.get_subcommands();
+  const std::string command = used.empty() ? "" : used[0]->get_name();
+  const std::vector<std::string> extras =
+      used.empty() ? std::vector<std::string>() : used[0]->remaining();
+  if (command == "record" && !extras.empty() && !extras[0].starts_with("-")) {
+    return Failure(kExitUsage, "unexpected " + Quoted(extras[0]) +
+                                   ": put -- before the program, as in "
+                                   "'unspool record -- ./program argument'");
+  }
+  return Failure(kExitUsage, std::string(error.what()) + ": see 'unspool " +
+                                 command + (command.empty() ? "" : " ") +
+                                 "--help'");
 }
 
 }  // namespace
@@ -219,11 +225,7 @@ Options ParseOptions(const std::vector<std::string>& arguments,
   } catch (const CLI::CallForVersion& version) {
     return PrintOptions{std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& error) {
-    const auto used = app.get_subcommands();
-    throw Failure(kExitUsage,
-                  std::string(error.what()) + ": see 'unspool " +
-                      (used.empty() ? "" : used[0]->get_name() + " ") +
-                      "--help'");
+    throw UsageFailure(app, error);
   }
 }
 

@@ -2,15 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
+#include "profiler/agent/output_name.h"
+#include "profiler/agent/unique_fd.h"
 #include "profiler/cli/message.h"
-#include "profiler/cli/unique_fd.h"
 
 namespace unspool::profiler {
 namespace {
@@ -19,7 +23,7 @@ namespace {
 int TryBeside(const std::string& path) {
   std::string trial = path + ".tmpXXXXXX";
   const UniqueFd fd(mkostemp(trial.data(), O_CLOEXEC));
-  if (!fd.valid()) return errno;
+  if (!fd.is_valid()) return errno;
   return unlink(trial.c_str()) == 0 ? 0 : errno;
 }
 
@@ -40,6 +44,24 @@ void CheckWritable(const std::string& path) {
   throw Failure(kExitFailure, "cannot write " + Quoted(path) + ": " +
                                   ErrnoText(error) +
                                   "; name another file with -o");
+}
+
+std::string ExpandPattern(const std::string& pattern, pid_t pid,
+                          const std::string& program) {
+  const std::string name = std::filesystem::path(program).filename().string();
+  const std::string directory = std::filesystem::current_path().string();
+  char host[HOST_NAME_MAX + 1] = {};
+  gethostname(host, sizeof(host) - 1);
+  OutputFacts facts;
+  facts.pid = pid;
+  facts.program = name.c_str();
+  facts.time_s = static_cast<uint64_t>(time(nullptr));
+  facts.host = host;
+  facts.directory = directory.c_str();
+  const auto expanded = std::make_unique<OutputName>();
+  const Problem problem = ExpandOutput(pattern.c_str(), facts, expanded.get());
+  if (!problem.ok()) throw Failure(kExitUsage, problem.text);
+  return expanded->text;
 }
 
 std::string ResolveOutput(const std::string& path) {

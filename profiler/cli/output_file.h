@@ -16,6 +16,14 @@ namespace unspool::profiler {
 // Not async-signal-safe: allocates and throws.
 void CheckWritable(const std::string& path);
 
+// `pattern` with %p %n %t %h and %% expanded, as the agent does it; `program`
+// is the path of what is run. Throws Failure(kExitUsage) for another letter
+// after
+// %, or a name that is too long.
+// Not async-signal-safe: allocates and throws.
+std::string ExpandPattern(const std::string& pattern, pid_t pid,
+                          const std::string& program);
+
 // `path` made absolute, and through its symbolic links if they end at a regular
 // file: a link to last week's profile stays a link.
 // Not async-signal-safe: allocates.

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "profiler/agent/settings.h"
 #include "profiler/cli/agent_library.h"
 #include "profiler/cli/child_environment.h"
 #include "profiler/cli/finish.h"
@@ -29,18 +31,41 @@ void FillStandardDescriptors() {
   if (fd > STDERR_FILENO) close(fd);
 }
 
+// Variables that the tool has no flag for are checked by the agent's own rules,
+// before the program starts.
+void CheckAgentVariables() {
+  Settings settings;
+  const Problem problem = ReadSettings(
+      [](const char* name) -> const char* {
+        for (const char* checked :
+             {"UNSPOOL_OUTPUT", "UNSPOOL_FREQUENCY", "UNSPOOL_MAX_DEPTH",
+              "UNSPOOL_ENGINE", "UNSPOOL_CLOCK", "UNSPOOL_SPOOL",
+              "UNSPOOL_RESUME", "UNSPOOL_ROOT_PID"}) {
+          if (strcmp(name, checked) == 0) return nullptr;
+        }
+        return getenv(name);
+      },
+      &settings);
+  if (!problem.ok()) {
+    throw Failure(kExitUsage, std::string(problem.text) +
+                                  ": correct or unset the variable");
+  }
+}
+
 ChildEnvironment AgentEnvironment(const RecordOptions& options,
                                   const std::string& agent,
-                                  const std::string& output,
                                   const std::string& spool) {
   ChildEnvironment environment(environ);
   environment.Preload(agent);
-  environment.Set("UNSPOOL_OUTPUT", output);
+  // With a spool given, the agent writes no profile: its name only says that
+  // sampling is wanted.
+  environment.Set("UNSPOOL_OUTPUT", options.output);
   environment.Set("UNSPOOL_SPOOL", spool);
   environment.Set("UNSPOOL_FREQUENCY", std::to_string(options.frequency));
   environment.Set("UNSPOOL_MAX_DEPTH", std::to_string(options.max_depth));
   environment.Set("UNSPOOL_ENGINE", options.engine);
   environment.Set("UNSPOOL_CLOCK", options.clock);
+  environment.Unset("UNSPOOL_RESUME");
   return environment;
 }
 
@@ -50,7 +75,7 @@ int FailureUnlessFailed(int exit_status) {
 
 int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
                   const SignalGate& gate) {
-  Say(*program.obstacle);
+  Tell(*program.obstacle);
   ChildEnvironment environment(environ);
   const pid_t pid =
       StartProgram(program.path, options.command, environment, "", gate);
@@ -62,28 +87,31 @@ int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
 
 int RunRecord(const RecordOptions& options) {
   FillStandardDescriptors();
+  CheckAgentVariables();
   const ResolvedProgram program =
       ResolveProgram(options.command[0], getenv("PATH"));
   const std::string agent = FindAgentLibrary();
-  const std::string output = ResolveOutput(options.output);
-  CheckWritable(output);
+  const auto output_for = [&](pid_t pid) {
+    return ResolveOutput(ExpandPattern(options.output, pid, program.path));
+  };
+  CheckWritable(output_for(getpid()));  // but for %p it is the name itself
 
   const SignalGate gate;
   if (program.obstacle.has_value()) {
     return RunUnprofiled(options, program, gate);
   }
   RecordingSpool spool;
-  ChildEnvironment environment =
-      AgentEnvironment(options, agent, output, spool.path());
+  ChildEnvironment environment = AgentEnvironment(options, agent, spool.path());
   const pid_t pid = StartProgram(program.path, options.command, environment,
                                  "UNSPOOL_ROOT_PID", gate);
+  const std::string output = output_for(pid);
   const ProgramEnd end = Supervise(pid, gate, options.duration,
                                    [&spool] { spool.StopSampling(); });
   const int exit_status = ExitStatusOf(end.wait_status);
   try {
     FinishRecording(options, output, spool, end, gate);
   } catch (const Failure& failure) {
-    Say(failure.what());
+    Tell(failure.what());
     return FailureUnlessFailed(exit_status);
   }
   return exit_status;

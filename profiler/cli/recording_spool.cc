@@ -26,11 +26,12 @@ constexpr uint64_t kDefaultCapacity = uint64_t{1} << 30;
   throw Failure(kExitFailure, "cannot create the recording in memory: " + why);
 }
 
-uint64_t ChooseCapacity() {
+// The program maps it whole: at most a sixteenth of the address space that it
+// may have.
+uint64_t WantedCapacity() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return kDefaultCapacity;
-  const uint64_t allowed = limit.rlim_cur / kSpoolPageSize * kSpoolPageSize;
-  return std::min(kDefaultCapacity, allowed);
+  if (getrlimit(RLIMIT_AS, &limit) != 0) return kDefaultCapacity;
+  return std::min<uint64_t>(kDefaultCapacity, limit.rlim_cur / 16);
 }
 
 bool WriteAll(int fd, const uint8_t* data, size_t size) {
@@ -46,14 +47,18 @@ bool WriteAll(int fd, const uint8_t* data, size_t size) {
 
 }  // namespace
 
-RecordingSpool::RecordingSpool() : size_(ChooseCapacity()) {
-  fd_ = UniqueFd(memfd_create("unspool", MFD_CLOEXEC));
-  if (!fd_.valid()) CannotCreate(ErrnoText(errno) + "; close files");
-  if (collectors::SpoolWriter::Create(fd_.get(), size_) !=
-      collectors::SpoolStatus::kOk) {
-    CannotCreate("no room for " + std::to_string(size_) +
-                 " bytes; raise the file size limit (ulimit -f)");
+RecordingSpool::RecordingSpool() {
+  fd_ = UniqueFd(memfd_create("unspool", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd_.is_valid()) CannotCreate(ErrnoText(errno) + "; close files");
+  struct stat status {};
+  if (collectors::SpoolWriter::Create(fd_.get(), WantedCapacity()) !=
+          collectors::SpoolStatus::kOk ||
+      fstat(fd_.get(), &status) != 0) {
+    CannotCreate(
+        "no room for it; raise the limits on file size (ulimit -f) and on "
+        "memory (ulimit -v)");
   }
+  size_ = static_cast<uint64_t>(status.st_size);
   void* const map =
       mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
   if (map == MAP_FAILED) {
@@ -83,7 +88,7 @@ void RecordingSpool::StopSampling() {
 bool RecordingSpool::SaveTo(const std::string& path) const {
   const UniqueFd out(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!out.valid()) return false;
+  if (!out.is_valid()) return false;
   bool good = true;
   off_t begin = lseek(fd_.get(), 0, SEEK_DATA);
   while (good && begin >= 0) {

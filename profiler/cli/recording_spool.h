@@ -8,14 +8,14 @@
 #include <span>
 #include <string>
 
-#include "profiler/cli/unique_fd.h"
+#include "profiler/agent/unique_fd.h"
 
 namespace unspool::profiler {
 
 class RecordingSpool {
  public:
-  // Creates and maps it: sparse, 1 GiB or what RLIMIT_FSIZE allows (a larger
-  // ftruncate(2) would kill by SIGXFSZ). The descriptor is closed on exec.
+  // Creates and maps it: sparse, 1 GiB, less where RLIMIT_FSIZE or RLIMIT_AS
+  // leave no room for that. The descriptor is closed on exec.
   // Throws Failure(kExitFailure).
   RecordingSpool();
   RecordingSpool(const RecordingSpool&) = delete;

@@ -199,7 +199,7 @@ class Output(cli.Case):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
         run = self.record(cli.ACT, "say", "ran", preexec_fn=limit)
-        self.assert_one_line(run, 1, "file size limit")
+        self.assert_one_line(run, 1, "ulimit -f")
         self.assertEqual(run.stdout, "")
 
 

@@ -72,7 +72,7 @@ TimerEngine::StartStatus TimerEngine::BeginCallingThread() {
   return StartStatus::kNoTimer;
 }
 
-void TimerEngine::Stop() {
+void TimerEngine::Stop(const sigset_t& own_mask) {
   QuietLock lock(lock_);
   running_.store(false);
   // All timers first: what comes now is not the program's time any more.
@@ -86,12 +86,13 @@ void TimerEngine::Stop() {
     if (ReadTaskName(threads_.tid(state), name)) {
       recorder_->UpdateName(state, name);
     }
-    NoteMissed(state, lock.previous_mask());
+    NoteMissed(state, own_mask);
     Retire(state);
   });
 }
 
 void TimerEngine::ForgetAfterFork() {
+  lock_.ForgetAfterFork();
   running_.store(false);
   threads_.ForgetAfterFork();
 }
@@ -212,7 +213,6 @@ void TimerEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
   }
 }
 
-// `own_mask` is what the calling thread had blocked before we did.
 bool TimerEngine::IsSignalKept(int32_t tid, const sigset_t& own_mask) const {
   if (!IsHandlerInstalled(config_.signal, &OnSignal)) return true;
   return tid == gettid() ? sigismember(&own_mask, config_.signal) == 1

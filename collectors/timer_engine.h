@@ -60,8 +60,10 @@ class TimerEngine {
 
   // Ends all ticks; what threads used and nobody could sample becomes losses.
   // When it returns, no handler is at work and none will be; the handler stays
-  // in place. Must run. Not async-signal-safe: takes the lock, waits.
-  void Stop();
+  // in place. `own_mask` is what the program blocks in the calling thread,
+  // which may block more right now. Must run. Not async-signal-safe: takes the
+  // lock, waits.
+  void Stop(const sigset_t& own_mask);
 
   // For the child after fork, where nothing ticks: makes this object ready for
   // Start(). Not async-signal-safe: one caller at a time.

@@ -47,6 +47,9 @@ class TryLock {
   [[nodiscard]] bool Try();
   // Async-signal-safe.
   void Unlock();
+  // For the child after fork: another thread of the parent may have held it.
+  // Async-signal-safe.
+  void ForgetAfterFork() { word_.store(kFree, std::memory_order_relaxed); }
 
  private:
   enum : uint32_t { kFree = 0, kHeld = 1, kHeldWithWaiters = 2 };

@@ -14,15 +14,17 @@
 extern "C" {
 #endif
 
-/* Zero everywhere is the default. Set `size` to sizeof(unspool_options): it says
- * which version of this struct the caller was built with. */
+/* Set `size` to sizeof(unspool_options): it says which version of this struct the
+ * caller was built with. A zero elsewhere asks for what the environment says
+ * (UNSPOOL_OUTPUT, UNSPOOL_FREQUENCY, ...), and without it for the default. */
 typedef struct unspool_options {
   size_t size;
-  const char* output;    /* profile to write at stop; NULL: UNSPOOL_OUTPUT, or
-                            "profile.pb.gz". Patterns %p %n %t %h. */
-  uint32_t frequency;    /* samples per CPU second and thread, 1..10000; 0: 100 */
-  uint32_t max_depth;    /* frames kept of a stack; 0: 1024 */
-  int sample_signal;     /* 0: SIGPROF */
+  const char* output;  /* profile to write at stop, "profile.pb.gz"; gzip unless
+                          it ends in ".pb". %p pid, %n program, %t seconds since
+                          1970, %h host, %% a %. */
+  uint32_t frequency;  /* samples per CPU second and thread, 1..10000; 100 */
+  uint32_t max_depth;  /* frames kept of a stack, 1..65536; 1024 */
+  int sample_signal;   /* a standard signal; SIGPROF */
 } unspool_options;
 
 typedef struct unspool_state {
@@ -33,13 +35,17 @@ typedef struct unspool_state {
   uint64_t lost;         /* could not be kept */
 } unspool_state;
 
-/* Starts sampling every thread there is and every one that comes.
- * options NULL: all defaults. -EALREADY: it runs; -EINVAL: bad value or size;
- * -EACCES, -ENOSPC, …: the output or the recording cannot be written. */
+/* Starts sampling every thread there is and every one that comes. In a program
+ * that `unspool record` runs, into its recording; then no profile is written
+ * here. options NULL: all zero. -EALREADY: it runs; -EINVAL: bad value (of a
+ * variable, too) or size; -EAGAIN: no timer to be had (ulimit -i); -EACCES,
+ * -ENOSPC, ...: the output or the recording cannot be written. Needs 48 KiB of
+ * stack. */
 int unspool_start(const unspool_options* options);
 
 /* Ends sampling and writes the profile. -ESRCH: it does not run; otherwise why
- * the profile could not be written. */
+ * the profile could not be written. exit() does the same. The signal's handler
+ * stays in place and does nothing. */
 int unspool_stop(void);
 
 /* Writes the profile so far; sampling goes on. -ESRCH: it does not run. */

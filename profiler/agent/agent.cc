@@ -1,0 +1,115 @@
+// The C API, and what happens at load, at exit and at fork.
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectors/cpu_timer.h"
+#include "collectors/period.h"
+#include "profiler/agent/message.h"
+#include "profiler/agent/session.h"
+#include "profiler/agent/settings.h"
+#include "profiler/include/unspool/unspool.h"
+
+#define UNSPOOL_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace unspool::profiler {
+namespace {
+
+// Not for programs with more rights than their user: the variables would have
+// them write files.
+const char* ReadVariable(const char* name) { return secure_getenv(name); }
+
+// For the processes that this one becomes by exec, or starts.
+void TellSuccessors(const Settings& settings) {
+  char text[PATH_MAX + 16];
+  if (settings.root_pid == 0) {
+    snprintf(text, sizeof(text), "%d", getpid());
+    setenv("UNSPOOL_ROOT_PID", text, 1);
+  }
+  const char* spool = GetSession().spool_path();
+  if (*spool == '\0') return;
+  snprintf(text, sizeof(text), "%d:%s", getpid(), spool);
+  setenv("UNSPOOL_RESUME", text, 1);
+}
+
+void SayIfTickIsSlow(const Settings& settings) {
+  const uint64_t tick_ns = collectors::KernelTickNs();
+  if (tick_ns == 0 || collectors::PeriodNs(settings.frequency) >= tick_ns) {
+    return;
+  }
+  Say("asked for %u samples per second and thread, the kernel gives %llu (its "
+      "tick); totals stay exact by weight",
+      settings.frequency,
+      static_cast<unsigned long long>(collectors::kNsPerSecond / tick_ns));
+}
+
+// A child of what `unspool record` records, not yet followed.
+bool IsForeignChild(const Settings& settings) {
+  return settings.spool != nullptr && settings.root_pid != getpid();
+}
+
+[[gnu::constructor]] void AtLoad() {
+  RememberStderr();
+  if (ReadVariable("UNSPOOL_OUTPUT") == nullptr) return;
+  const int saved_errno = errno;
+  Settings settings;
+  Problem problem = ReadSettings(&ReadVariable, &settings);
+  const bool starts = problem.ok() && settings.output != nullptr &&
+                      settings.start_at_load && !IsForeignChild(settings);
+  if (starts) problem = GetSession().Start(settings);
+  if (!problem.ok()) {
+    Say("%s; profiling is off", problem.text);
+  } else if (starts) {
+    TellSuccessors(settings);
+    SayIfTickIsSlow(settings);
+    if (settings.is_verbose) {
+      Say("sampling at %u Hz, recording in %s", settings.frequency,
+          settings.spool != nullptr ? settings.spool
+                                    : GetSession().spool_path());
+    }
+  }
+  errno = saved_errno;
+}
+
+[[gnu::destructor]] void AtExit() {
+  if (!GetSession().is_running()) return;
+  const Problem problem = GetSession().Stop();
+  if (!problem.ok()) Say("%s", problem.text);
+}
+
+}  // namespace
+}  // namespace unspool::profiler
+
+using unspool::profiler::GetSession;
+using unspool::profiler::Problem;
+using unspool::profiler::Settings;
+
+UNSPOOL_EXPORT int unspool_start(const unspool_options* options) {
+  Settings settings;
+  Problem problem = unspool::profiler::ReadSettings(
+      &unspool::profiler::ReadVariable, &settings);
+  if (problem.ok()) {
+    problem = unspool::profiler::ApplyOptions(options, &settings);
+  }
+  if (problem.ok()) problem = GetSession().Start(settings);
+  return -problem.error;
+}
+
+UNSPOOL_EXPORT int unspool_stop(void) { return -GetSession().Stop().error; }
+
+UNSPOOL_EXPORT int unspool_flush(void) { return -GetSession().Flush().error; }
+
+UNSPOOL_EXPORT int unspool_get_state(unspool_state* state) {
+  unspool_state full{};
+  if (state == nullptr || state->size < sizeof(full.size) ||
+      state->size > sizeof(full)) {
+    return -EINVAL;
+  }
+  full.size = state->size;
+  GetSession().GetState(&full);
+  memcpy(state, &full, state->size);
+  return 0;
+}

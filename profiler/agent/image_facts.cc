@@ -1,0 +1,61 @@
+#include "profiler/agent/image_facts.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collectors/period.h"
+#include "profiler/agent/unique_fd.h"
+
+namespace unspool::profiler {
+namespace {
+
+constexpr size_t kMaxCommandLine = 64 << 10;
+
+uint64_t ClockNs(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * collectors::kNsPerSecond +
+         static_cast<uint64_t>(now.tv_nsec);
+}
+
+// At most `size` bytes of a file of /proc.
+size_t ReadProcFile(const char* path, char* buffer, size_t size) {
+  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  size_t used = 0;
+  while (fd.is_valid() && used != size) {
+    const ssize_t count = read(fd.get(), buffer + used, size - used);
+    if (count <= 0) break;
+    used += static_cast<size_t>(count);
+  }
+  return used;
+}
+
+}  // namespace
+
+uint64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
+
+uint64_t ProcessCpuNs() { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); }
+
+ImageFacts::ImageFacts(uint64_t period_ns) {
+  info_.pid = getpid();
+  info_.parent_pid = getppid();
+  info_.start_realtime_ns = ClockNs(CLOCK_REALTIME);
+  info_.start_monotonic_ns = MonotonicNs();
+  info_.period_ns = period_ns;
+  info_.engine = "timer";
+  if (!memory_.Allocate(PATH_MAX + kMaxCommandLine + 1)) return;
+  // All zeroes: strings that are read into it end by themselves.
+  char* executable = static_cast<char*>(memory_.data());
+  char* command_line = executable + PATH_MAX;
+  if (readlink("/proc/self/exe", executable, PATH_MAX - 1) > 0) {
+    info_.executable = executable;
+  }
+  size_t size =
+      ReadProcFile("/proc/self/cmdline", command_line, kMaxCommandLine);
+  if (size != 0 && command_line[size - 1] != '\0') ++size;
+  info_.command_line = {command_line, size};
+}
+
+}  // namespace unspool::profiler

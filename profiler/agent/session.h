@@ -1,0 +1,92 @@
+// One recording of this process, from start to profile.
+
+#ifndef UNSPOOL_PROFILER_AGENT_SESSION_H_
+#define UNSPOOL_PROFILER_AGENT_SESSION_H_
+
+#include <limits.h>
+
+#include <cstdint>
+
+#include "collectors/recorder.h"
+#include "collectors/spool/spool_writer.h"
+#include "collectors/timer_engine.h"
+#include "collectors/try_lock.h"
+#include "profiler/agent/message.h"
+#include "profiler/agent/output_name.h"
+#include "profiler/agent/settings.h"
+#include "profiler/agent/spool_file.h"
+#include "unwind/self_unwinder.h"
+
+namespace unspool::profiler {
+
+// All there is in a process, GetSession(). Never destroyed: ticks may come
+// late. Calls are serialized; any thread.
+class Session {
+ public:
+  constexpr Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Begins a recording: into the spool that `unspool record` keeps if there is
+  // one, else towards a profile. EALREADY: one is running. On any problem
+  // nothing is left behind. Not async-signal-safe: sets up.
+  [[nodiscard]] Problem Start(const Settings& settings);
+
+  // Ends the recording and writes the profile; where that fails the spool is
+  // kept and named in the problem. ESRCH: none is running.
+  // Not async-signal-safe: allocates.
+  [[nodiscard]] Problem Stop();
+
+  // Writes the profile so far; under `unspool record` there is none to write.
+  // ESRCH: none is running. Not async-signal-safe: allocates.
+  [[nodiscard]] Problem Flush();
+
+  // Not async-signal-safe: takes the lock.
+  void GetState(unspool_state* state);
+
+  // The spool's path, "" if it has none or nothing runs: for the process that
+  // this one becomes by exec. Not async-signal-safe: one caller.
+  const char* spool_path() const { return spool_path_; }
+
+  // True in the process that started, until Stop(). Async-signal-safe.
+  bool is_running() const { return engine_.is_running(); }
+
+  collectors::TimerEngine& engine() { return engine_; }
+  unwind::SelfUnwinder& unwinder() { return unwinder_; }
+
+  // For the child after fork, where everything is off until it starts a
+  // recording of its own. Async-signal-safe.
+  void AfterForkInChild();
+
+ private:
+  // All below: lock held.
+  void RegisterForkHandler();
+  Problem ChooseOutput(const Settings& settings);
+  Problem OpenSpool(const Settings& settings);
+  Problem MapSpool(const Settings& settings, const SpoolFile& file);
+  Problem StartEngine(const Settings& settings);
+  Problem WriteProfileNow();
+  void NoteEnd();
+  void CloseSpool(bool keep);
+  void ForgetIfForked();
+
+  collectors::TryLock lock_;
+  bool is_forked_ = false;  // and the members below are the parent's
+  bool has_fork_handler_ = false;
+  bool is_recording_ = false;
+  bool is_for_tool_ = false;  // the tool keeps the spool and writes the profile
+  uint32_t frequency_ = 0;
+  OutputName output_;
+  char spool_path_[PATH_MAX] = {};
+  unwind::SelfUnwinder unwinder_;
+  collectors::SpoolWriter writer_;
+  collectors::Recorder recorder_;
+  collectors::TimerEngine engine_;
+};
+
+// Async-signal-safe.
+Session& GetSession();
+
+}  // namespace unspool::profiler
+
+#endif  // UNSPOOL_PROFILER_AGENT_SESSION_H_

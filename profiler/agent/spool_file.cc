@@ -1,0 +1,130 @@
+#include "profiler/agent/spool_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "collectors/spool/spool_writer.h"
+
+namespace unspool::profiler {
+namespace {
+
+constexpr uint64_t kCapacityBytes = uint64_t{1} << 30;
+
+// The spool is sparse, but its mapping takes address space that a program under
+// RLIMIT_AS may need: at most a sixteenth of what it has.
+uint64_t Capacity() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0) return kCapacityBytes;
+  const uint64_t share = limit.rlim_cur / 16;
+  return share < kCapacityBytes ? share : kCapacityBytes;
+}
+
+bool IsTmpfs(const char* directory) {
+  struct statfs status;
+  return statfs(directory, &status) == 0 &&
+         (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
+}
+
+// Removes what it made if it cannot become a spool.
+bool CreateIn(const char* directory, SpoolFile* file) {
+  uint32_t random = 0;
+  if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0) random = 1;
+  const int size =
+      snprintf(file->path, sizeof(file->path), "%s/unspool-%d-%06x.spool",
+               directory, getpid(), random & 0xffffff);
+  if (size < 0 || static_cast<size_t>(size) >= sizeof(file->path)) {
+    errno = ENAMETOOLONG;
+  } else {
+    file->fd = UniqueFd(open(file->path,
+                             O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                             S_IRUSR | S_IWUSR));
+  }
+  if (file->fd.is_valid() &&
+      collectors::SpoolWriter::Create(file->fd.get(), Capacity()) ==
+          collectors::SpoolStatus::kOk) {
+    return true;
+  }
+  if (file->fd.is_valid()) unlink(file->path);
+  file->fd.Reset();
+  file->path[0] = '\0';
+  return false;
+}
+
+bool CreateOnTmpfs(SpoolFile* file) {
+  const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
+  for (const char* directory : {"/dev/shm", runtime}) {
+    if (directory != nullptr && IsTmpfs(directory) &&
+        CreateIn(directory, file)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool CreateOnDisk(SpoolFile* file) {
+  const char* temporary = secure_getenv("TMPDIR");
+  for (const char* directory : {temporary, "/tmp"}) {
+    if (directory == nullptr || !CreateIn(directory, file)) continue;
+    if (!IsTmpfs(directory)) {
+      Say("no tmpfs for the recording: %s is on a disk, whose writes may stall "
+          "the program",
+          file->path);
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Problem OpenToolSpool(const char* path, SpoolFile* file) {
+  file->fd = UniqueFd(open(path, O_RDWR | O_CLOEXEC));
+  if (file->fd.is_valid()) return {};
+  return MakeProblem(errno,
+                     "cannot open the recording %s that unspool record keeps: "
+                     "%s",
+                     path, strerrordesc_np(errno));
+}
+
+bool OpenResumedSpool(const char* resume, SpoolFile* file) {
+  const char* colon = strchr(resume, ':');
+  if (colon == nullptr || atoi(resume) != getpid()) return false;
+  file->fd = UniqueFd(open(colon + 1, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status;
+  const int size = snprintf(file->path, sizeof(file->path), "%s", colon + 1);
+  if (file->fd.is_valid() && fstat(file->fd.get(), &status) == 0 &&
+      S_ISREG(status.st_mode) && status.st_uid == geteuid() && size > 0 &&
+      static_cast<size_t>(size) < sizeof(file->path)) {
+    return true;
+  }
+  file->fd.Reset();
+  file->path[0] = '\0';
+  return false;
+}
+
+Problem CreateSpool(SpoolFile* file) {
+  if (CreateOnTmpfs(file) || CreateOnDisk(file)) return {};
+  file->fd = UniqueFd(memfd_create("unspool", MFD_CLOEXEC));
+  if (file->fd.is_valid() &&
+      collectors::SpoolWriter::Create(file->fd.get(), Capacity()) ==
+          collectors::SpoolStatus::kOk) {
+    Say("no file for the recording in /dev/shm, XDG_RUNTIME_DIR, TMPDIR or "
+        "/tmp: nothing is left of it if the program is killed");
+    return {};
+  }
+  file->fd.Reset();
+  return MakeProblem(ENOSPC,
+                     "no room for the recording in /dev/shm, XDG_RUNTIME_DIR, "
+                     "TMPDIR, /tmp or memory; free some or raise ulimit -f");
+}
+
+}  // namespace unspool::profiler

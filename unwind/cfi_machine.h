@@ -73,6 +73,7 @@ class CfiMachine {
     row_ = Row();
     row_.pc = fde.pc_begin;
     initial_ = Row();
+    cfa_offset_ = 0;
     remembered_count_ = 0;
     instructions_left_ = kMaxInstructions;
     bool moved = false;  // which only an FDE's instructions may do
@@ -146,8 +147,14 @@ class CfiMachine {
   uint32_t remembered_count_ = 0;
   Row row_;
   Row initial_;
+  // The CFA's offset while an expression has taken its place in the row.
+  int64_t cfa_offset_ = 0;
   // What DW_CFA_remember_state keeps: registers and CFA.
-  std::array<Row, kMaxRemembered> remembered_;
+  struct State {
+    Row row;
+    int64_t cfa_offset;
+  };
+  std::array<State, kMaxRemembered> remembered_;
 };
 
 template <class Arch>
@@ -215,8 +222,10 @@ bool CfiMachine<Arch>::ExecuteAdvance(uint8_t opcode, ByteReader& reader,
   return true;
 }
 
-// DWARF 5 §6.4.2.2. The forms that change one half of the rule are valid only
-// while it is register + offset.
+// DWARF 5 §6.4.2.2. There, the forms that change one half of the rule are valid
+// only while it is register + offset. Real code (libgcrypt's AVX2 SHA-512) also
+// goes back from an expression by DW_CFA_def_cfa_register, and its consumers
+// agree that the offset from before the expression stands again.
 template <class Arch>
 bool CfiMachine<Arch>::ExecuteCfa(uint8_t opcode, ByteReader& reader) {
   using namespace dwarf;
@@ -226,31 +235,31 @@ bool CfiMachine<Arch>::ExecuteCfa(uint8_t opcode, ByteReader& reader) {
                                 static_cast<uint64_t>(cie_->data_alignment));
   };
   CfaRule& cfa = row_.cfa;
-  const bool has_both = cfa.kind == Kind::kRegisterOffset;
+  const auto set_register = [&](uint64_t number) {
+    if (number > UINT32_MAX) reader.Fail();
+    cfa = {Kind::kRegisterOffset, static_cast<uint32_t>(number), cfa_offset_};
+  };
   switch (opcode) {
     case DW_CFA_def_cfa:
     case DW_CFA_def_cfa_sf: {
       const uint64_t number = reader.Uleb128();
-      if (number > UINT32_MAX) reader.Fail();
-      cfa.kind = Kind::kRegisterOffset;
-      cfa.register_or_size = static_cast<uint32_t>(number);
-      cfa.value = opcode == DW_CFA_def_cfa
-                      ? static_cast<int64_t>(reader.Uleb128())
-                      : factored();
+      cfa_offset_ = opcode == DW_CFA_def_cfa
+                        ? static_cast<int64_t>(reader.Uleb128())
+                        : factored();
+      set_register(number);
       return true;
     }
-    case DW_CFA_def_cfa_register: {
-      const uint64_t number = reader.Uleb128();
-      if (!has_both || number > UINT32_MAX) reader.Fail();
-      cfa.register_or_size = static_cast<uint32_t>(number);
+    case DW_CFA_def_cfa_register:
+      if (cfa.kind == Kind::kNone) reader.Fail();
+      set_register(reader.Uleb128());
       return true;
-    }
     case DW_CFA_def_cfa_offset:
     case DW_CFA_def_cfa_offset_sf:
-      if (!has_both) reader.Fail();
-      cfa.value = opcode == DW_CFA_def_cfa_offset
-                      ? static_cast<int64_t>(reader.Uleb128())
-                      : factored();
+      if (cfa.kind == Kind::kNone) reader.Fail();
+      cfa_offset_ = opcode == DW_CFA_def_cfa_offset
+                        ? static_cast<int64_t>(reader.Uleb128())
+                        : factored();
+      if (cfa.kind == Kind::kRegisterOffset) cfa.value = cfa_offset_;
       return true;
     case DW_CFA_def_cfa_expression: {
       const AddressRange block = SkipBlock(reader);
@@ -336,7 +345,7 @@ bool CfiMachine<Arch>::ExecuteState(uint8_t opcode, ByteReader& reader) {
         reader.Fail();
         return true;
       }
-      remembered_[remembered_count_++] = row_;
+      remembered_[remembered_count_++] = {row_, cfa_offset_};
       return true;
     case DW_CFA_restore_state: {
       if (remembered_count_ == 0) {
@@ -344,8 +353,9 @@ bool CfiMachine<Arch>::ExecuteState(uint8_t opcode, ByteReader& reader) {
         return true;
       }
       const uint64_t pc = row_.pc;
-      row_ = remembered_[--remembered_count_];
+      row_ = remembered_[--remembered_count_].row;
       row_.pc = pc;
+      cfa_offset_ = remembered_[remembered_count_].cfa_offset;
       return true;
     }
     default:

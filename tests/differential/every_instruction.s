@@ -63,7 +63,19 @@ every_instruction:
 	.cfi_escape 0x2c, 0x2d, 0x2e, 0x2f, 0xff, 0xff, 0x30, 0x4f, 0x70, 8
 	.cfi_escape 0x8f, 0x78, 0x92, 16, 0x78, 0x94, 4, 0x96
 	nop
-	.cfi_def_cfa rsp, 8
+	.cfi_escape 0x0d, 3			# def_cfa_register back from an expression
+	nop
+	.cfi_escape 0x0f, 2, 0x76, 8
+	.cfi_escape 0x0e, 32			# def_cfa_offset in the middle of one
+	nop
+	.cfi_escape 0x0a			# remember_state keeps that offset
+	.cfi_escape 0x0c, 7, 48			# def_cfa rsp
+	nop
+	.cfi_escape 0x0b			# restore_state
+	nop
+	.cfi_escape 0x0d, 12			# def_cfa_register r12: offset 32
+	nop
+	.cfi_escape 0x0c, 7, 8
 	.cfi_escape 0x02, 1			# advance_loc1
 	.cfi_undefined rip
 	.cfi_escape 0x03, 2, 0			# advance_loc2

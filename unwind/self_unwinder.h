@@ -9,6 +9,7 @@
 
 #include <ucontext.h>
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -28,6 +29,8 @@ struct StackBounds {
 // Memory that a walk works in; one per thread, zeroed at first, reused.
 struct WalkScratch;  // defined in unwind/walk_scratch.h
 
+struct SelfUnwinderState;
+
 class SelfUnwinder {
  public:
   constexpr SelfUnwinder() = default;
@@ -38,13 +41,15 @@ class SelfUnwinder {
 
   // Publishes the modules that are loaded now (those that can never be unloaded
   // pinned; all that were there before main() count as such) and warms every
-  // path that the handler takes. Calling it again is a no-op.
+  // path that the handler takes. Calling it again is a no-op; not from two
+  // threads at once. Which modules can never be unloaded: module_setup.h.
   // Not async-signal-safe: takes the loader's lock, allocates by mmap.
   [[nodiscard]] InitStatus Init();
 
   // Walks the stack from `registers`; writes at most frames.size() frames, leaf
-  // first. `bounds` is the stack of the calling thread, or {0, 0}.
-  // Any number of threads at once, one walk per scratch. Async-signal-safe.
+  // first. `bounds` is the stack of the calling thread, or {0, 0}. Before
+  // Init() there are no frames, and the end is kNoCfi. Any number of threads at
+  // once, one walk per scratch. Async-signal-safe.
   WalkResult Walk(const Registers& registers, const StackBounds& bounds,
                   WalkScratch& scratch, std::span<Frame> frames);
 
@@ -58,6 +63,10 @@ class SelfUnwinder {
   // range may get a new owner. Async-signal-safe.
   void BeginUnload();
   void EndUnload();
+
+ private:
+  // Published once, with release; nullptr before. Never freed.
+  std::atomic<SelfUnwinderState*> state_{nullptr};
 };
 
 }  // namespace unspool::unwind

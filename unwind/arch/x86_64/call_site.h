@@ -8,14 +8,9 @@
 #include <cstdint>
 #include <span>
 
+#include "unwind/call_site.h"
+
 namespace unspool::unwind {
-
-struct CallSite {
-  enum class Kind : uint8_t { kNone, kDirect, kIndirect };
-
-  Kind kind = Kind::kNone;
-  uint64_t target = 0;  // kDirect
-};
 
 // The longest call without redundant prefixes: opcode, ModRM, SIB, disp32.
 inline constexpr size_t kX86_64MaxCallSize = 7;

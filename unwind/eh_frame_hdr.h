@@ -1,0 +1,79 @@
+// The binary search table in front of .eh_frame: LSB 5.0 §10.6.2.
+
+#ifndef UNSPOOL_UNWIND_EH_FRAME_HDR_H_
+#define UNSPOOL_UNWIND_EH_FRAME_HDR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "unwind/byte_reader.h"
+#include "unwind/byte_source.h"
+#include "unwind/pointer_encoding.h"
+
+namespace unspool::unwind {
+
+// Where the table is and how it is stored. No table: count 0.
+struct EhFrameHdr {
+  uint64_t address = 0;   // of the header, what datarel counts from
+  uint64_t eh_frame = 0;  // of .eh_frame; 0 if it is not said
+  uint64_t table = 0;
+  uint64_t count = 0;
+  uint8_t encoding = dwarf::DW_EH_PE_omit;
+
+  bool has_table() const { return count > 0; }
+  size_t entry_size() const { return 2 * EncodedPointerSize(encoding); }
+};
+
+struct EhFrameHdrEntry {
+  uint64_t pc_begin = 0;
+  uint64_t fde = 0;  // its address
+};
+
+// Parses the header of `size` bytes that `reader` begins with; a table that
+// does not fit into them, or whose entries have no fixed size, is no table.
+// nullopt if it is no header of version 1. Async-signal-safe.
+inline constexpr size_t kEhFrameHdrMaxSize = 4 + 4 * 16;
+std::optional<EhFrameHdr> ParseEhFrameHdr(ByteReader& reader, uint64_t size);
+
+// One entry; `bytes` are those of the entry. Fails the reader if malformed.
+// Async-signal-safe.
+EhFrameHdrEntry ParseEhFrameHdrEntry(const EhFrameHdr& header,
+                                     ByteReader& reader);
+
+// Reads entry `index`; nullopt if it cannot be read. Async-signal-safe.
+template <ByteSource Source>
+std::optional<EhFrameHdrEntry> ReadEhFrameHdrEntry(Source& source,
+                                                   const EhFrameHdr& header,
+                                                   uint64_t index) {
+  const uint64_t address = header.table + index * header.entry_size();
+  ByteReader reader(source.Window(address, header.entry_size()), address);
+  const EhFrameHdrEntry entry = ParseEhFrameHdrEntry(header, reader);
+  if (!reader.ok()) return std::nullopt;
+  return entry;
+}
+
+// The number of entries that begin at or below `pc`, by binary search: the FDE
+// of `pc`, if any, is the last of them or, where FDEs are empty or doubled, one
+// a little before. Async-signal-safe.
+template <ByteSource Source>
+uint64_t CountEntriesUpTo(Source& source, const EhFrameHdr& header,
+                          uint64_t pc) {
+  uint64_t low = 0;
+  uint64_t high = header.count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    const auto entry = ReadEhFrameHdrEntry(source, header, middle);
+    if (!entry) return 0;
+    if (entry->pc_begin <= pc) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_EH_FRAME_HDR_H_

@@ -1,0 +1,280 @@
+#include "unwind/later_modules.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
+
+#include "unwind/module_path.h"
+
+namespace unspool::unwind {
+namespace {
+
+// FNV-1a's idea, eight bytes at a time.
+uint64_t HashBytes(std::span<const uint8_t> bytes, uint64_t hash) {
+  constexpr uint64_t kPrime = 0x100000001b3;
+  size_t i = 0;
+  for (; i + sizeof(uint64_t) <= bytes.size(); i += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, &bytes[i], sizeof(word));
+    hash = (hash ^ word) * kPrime;
+    hash ^= hash >> 29;
+  }
+  for (; i < bytes.size(); ++i) hash = (hash ^ bytes[i]) * kPrime;
+  return hash;
+}
+
+uint32_t HashIdentity(const LaterModules::Identity& identity) {
+  uint64_t hash = identity.start >> 12;
+  hash = (hash ^ identity.link_map >> 4) * 0x9e3779b97f4a7c15;
+  return static_cast<uint32_t>(hash >> 32);
+}
+
+}  // namespace
+
+std::span<const uint8_t> CopiedSource::Window(uint64_t address, size_t size) {
+  if (size > buffer_.size()) size = buffer_.size();
+  const AddressRange range = ClipToLoads(module_, address, size);
+  if (range.size == 0) return {};
+  return buffer_.first(CopyFromSelf(address, buffer_.first(range.size)));
+}
+
+void LaterModules::Configure(FindObjectFunction find_object,
+                             ModuleId first_id) {
+  find_object_ = find_object;
+  first_id_ = first_id;
+}
+
+bool LaterModules::FindObject(uint64_t pc, Identity* identity) const {
+  dl_find_object object;
+  if (find_object_ == nullptr ||
+      find_object_(reinterpret_cast<void*>(pc), &object) != 0) {
+    return false;
+  }
+  *identity = {reinterpret_cast<uint64_t>(object.dlfo_map_start),
+               reinterpret_cast<uint64_t>(object.dlfo_map_end),
+               reinterpret_cast<uint64_t>(object.dlfo_link_map),
+               reinterpret_cast<uint64_t>(object.dlfo_eh_frame)};
+  return true;
+}
+
+// No unload is under way; *generation is the number of those that there were.
+bool LaterModules::IsQuiet(uint64_t* generation) const {
+  *generation = unloads_begun_.load();
+  return unloads_ended_.load() == *generation;
+}
+
+// The first published record of `identity` for which matches(record).
+template <class Matches>
+LaterModules::Record* LaterModules::Probe(const Identity& identity,
+                                          Matches&& matches) {
+  const uint32_t hash = HashIdentity(identity);
+  for (uint32_t i = 0; i < kMaxProbes; ++i) {
+    const uint32_t number =
+        buckets_[(hash + i) % kBuckets].load(std::memory_order_acquire);  // I2
+    if (number == 0) return nullptr;
+    Record* record = &records_[number - 1];
+    if (record->identity == identity && matches(*record)) return record;
+  }
+  return nullptr;
+}
+
+// The record whose fingerprint was compared in this generation.
+LaterModules::Record* LaterModules::FindVerified(const Identity& identity) {
+  uint64_t generation = 0;
+  if (!IsQuiet(&generation)) return nullptr;
+  return Probe(identity, [&](const Record& record) {
+    return record.verified.load(std::memory_order_relaxed) == generation;
+  });
+}
+
+LaterModules::Found LaterModules::Find(uint64_t pc, WalkScratch& scratch) {
+  for (size_t i = 0; i < scratch.checked_count; ++i) {
+    const CheckedModule& checked = scratch.checked[i];
+    if (checked.start <= pc && pc < checked.end) {
+      return {Get(checked.id), checked.id};
+    }
+  }
+  Identity identity;
+  if (!FindObject(pc, &identity)) return {};
+  const Record* record = FindVerified(identity);
+  if (record == nullptr) record = FindOrAdd(identity, pc, scratch);
+  if (record == nullptr) return {};
+  const ModuleId id = IdOf(record);
+  if (scratch.checked_count < WalkScratch::kMaxCheckedModules) {
+    scratch.checked[scratch.checked_count++] = {identity.start, identity.end,
+                                                id};
+  }
+  return {&record->loaded, id};
+}
+
+// Compares fingerprints, describes the module if it is new, and notes the
+// generation in which all that was true.
+LaterModules::Record* LaterModules::FindOrAdd(const Identity& identity,
+                                              uint64_t pc,
+                                              WalkScratch& scratch) {
+  uint64_t generation = 0;
+  const bool quiet = IsQuiet(&generation);
+  uint64_t fingerprint = 0;
+  if (!Fingerprint(identity, scratch, &fingerprint)) return nullptr;
+  const auto is_same = [&](const Record& record) {
+    return record.fingerprint == fingerprint;
+  };
+  Record* record = Probe(identity, is_same);
+  const bool is_new = record == nullptr;
+  if (is_new && !Describe(identity, scratch)) return nullptr;
+  // Were these copies of one module, the one that is there now?
+  Identity now;
+  uint64_t fingerprint_now = 0;
+  if (!FindObject(pc, &now) || now != identity ||
+      !Fingerprint(identity, scratch, &fingerprint_now) ||
+      fingerprint_now != fingerprint) {
+    ++scratch.counters.gone_modules;
+    return nullptr;
+  }
+  if (is_new) record = Add(identity, fingerprint, scratch);
+  uint64_t generation_now = 0;
+  if (record != nullptr && quiet && IsQuiet(&generation_now) &&
+      generation_now == generation) {
+    record->verified.store(generation, std::memory_order_relaxed);  // I4
+  }
+  return record;
+}
+
+// The ELF header's page, where linkers put the build id, and the beginning of
+// the search table: which functions there are and how long.
+bool LaterModules::Fingerprint(const Identity& identity, WalkScratch& scratch,
+                               uint64_t* fingerprint) const {
+  constexpr size_t kTableBytes = 1024;
+  const std::span<uint8_t> buffer(scratch.window);
+  const size_t header = CopyFromSelf(identity.start, buffer);
+  if (header == 0) return false;
+  *fingerprint = HashBytes(buffer.first(header), 0xcbf29ce484222325);
+  if (identity.eh_frame_hdr == 0) return true;
+  const size_t table =
+      CopyFromSelf(identity.eh_frame_hdr, buffer.first(kTableBytes));
+  *fingerprint = HashBytes(buffer.first(table), *fingerprint);
+  return table != 0;
+}
+
+// Fills scratch.described from copies of the module, and scratch.page with its
+// path. False if it cannot be read.
+bool LaterModules::Describe(const Identity& identity, WalkScratch& scratch) {
+  LoadedModule& loaded = scratch.described;
+  loaded = LoadedModule();
+  link_map map;  // its public head: address, name, dynamic section
+  const std::span map_bytes(reinterpret_cast<uint8_t*>(&map), sizeof(map));
+  if (CopyFromSelf(identity.link_map, map_bytes) != sizeof(map)) return false;
+  scratch.page.size =
+      CopyFromSelf(reinterpret_cast<uint64_t>(map.l_name), scratch.page.bytes);
+
+  constexpr size_t kMaxHeaders = 16;
+  Elf64_Ehdr header;
+  const size_t size = CopyFromSelf(identity.start, scratch.window);
+  const auto bytes = std::span<const uint8_t>(scratch.window).first(size);
+  if (!ParseElfHeader(bytes, &header) || header.e_phoff > size ||
+      header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return false;
+  }
+  Elf64_Phdr headers[kMaxHeaders];
+  size_t count = (size - header.e_phoff) / sizeof(Elf64_Phdr);
+  if (count > header.e_phnum) count = header.e_phnum;
+  if (count > kMaxHeaders) count = kMaxHeaders;
+  std::memcpy(headers, &bytes[header.e_phoff], count * sizeof(Elf64_Phdr));
+  if (!DescribeSegments(std::span(headers).first(count), map.l_addr, &loaded) ||
+      loaded.module.start != identity.start) {
+    return false;
+  }
+  CopiedSource source(loaded, scratch.window);
+  DescribeContents(source, &loaded);
+  return true;
+}
+
+// Publishes scratch.described. nullptr if there is no room.
+LaterModules::Record* LaterModules::Add(const Identity& identity,
+                                        uint64_t fingerprint,
+                                        WalkScratch& scratch) {
+  if (claimed_.load(std::memory_order_relaxed) >= kCapacity) return nullptr;
+  const uint32_t number = claimed_.fetch_add(1, std::memory_order_relaxed);
+  if (number >= kCapacity) return nullptr;
+  Record* record = &records_[number];
+  record->identity = identity;
+  record->fingerprint = fingerprint;
+  record->verified.store(~uint64_t{0}, std::memory_order_relaxed);
+  record->loaded = scratch.described;
+  Module& module = record->loaded.module;
+  module.path =
+      KeepPath(std::span(scratch.page.bytes).first(scratch.page.size));
+  module.is_libc_or_loader = IsLibcOrLoaderPath(module.path);
+  scratch.page.size = 0;                                 // no page any more
+  record->ready.store(true, std::memory_order_release);  // I1
+  Publish(record);
+  return record;
+}
+
+// Makes the record findable. If the buckets near its place are taken, it stays
+// valid by its id, and the module is described anew next time.
+void LaterModules::Publish(Record* record) {
+  const uint32_t number = static_cast<uint32_t>(record - records_.data()) + 1;
+  const uint32_t hash = HashIdentity(record->identity);
+  for (uint32_t i = 0; i < kMaxProbes; ++i) {
+    uint32_t expected = 0;
+    if (buckets_[(hash + i) % kBuckets].compare_exchange_strong(
+            expected, number, std::memory_order_release,
+            std::memory_order_relaxed)) {  // I2
+      return;
+    }
+  }
+}
+
+// Copies up to the NUL; "" if there is none, or no room.
+const char* LaterModules::KeepPath(std::span<const uint8_t> path) {
+  size_t length = 0;
+  while (length < path.size() && path[length] != '\0') ++length;
+  if (length == path.size()) return "";
+  const auto size = static_cast<uint32_t>(length + 1);
+  if (path_bytes_used_.load(std::memory_order_relaxed) > kPathBytes - size) {
+    return "";
+  }
+  const uint32_t offset =
+      path_bytes_used_.fetch_add(size, std::memory_order_relaxed);
+  if (offset > kPathBytes - size) return "";
+  std::memcpy(&paths_[offset], path.data(), size);
+  return &paths_[offset];
+}
+
+bool LaterModules::IsStillThere(ModuleId id, WalkScratch& scratch) {
+  const LoadedModule* loaded = Get(id);
+  if (loaded == nullptr) return false;
+  const Record& record = records_[id - first_id_];
+  Identity now;
+  if (!FindObject(loaded->module.start, &now) || now != record.identity) {
+    return false;
+  }
+  uint64_t generation = 0;
+  if (IsQuiet(&generation) &&
+      record.verified.load(std::memory_order_relaxed) == generation) {
+    return true;
+  }
+  uint64_t fingerprint = 0;
+  return Fingerprint(now, scratch, &fingerprint) &&
+         fingerprint == record.fingerprint;
+}
+
+const LoadedModule* LaterModules::Get(ModuleId id) const {
+  if (id < first_id_ || id - first_id_ >= kCapacity) return nullptr;
+  const Record& record = records_[id - first_id_];
+  if (!record.ready.load(std::memory_order_acquire)) return nullptr;  // I1
+  return &record.loaded;
+}
+
+uint32_t LaterModules::count() const {
+  const uint32_t claimed = claimed_.load(std::memory_order_relaxed);
+  return claimed < kCapacity ? claimed : kCapacity;
+}
+
+ModuleId LaterModules::IdOf(const Record* record) const {
+  return first_id_ + static_cast<ModuleId>(record - records_.data());
+}
+
+}  // namespace unspool::unwind

@@ -1,0 +1,145 @@
+// Modules that were loaded after the snapshot, found and described from inside
+// a signal handler.
+//
+// Another thread may unload such a module at any moment, so none of its bytes
+// is ever read by a plain load: they are copied by process_vm_readv, and what
+// was made of a copy counts only if _dl_find_object(3) names the same object at
+// the same place afterwards.
+//
+// That is not enough to know a module again. malloc and mmap reuse addresses: a
+// different library of equal size may get the same range and the same link_map.
+// So a module also has a fingerprint of its bytes, which is compared again when
+// an unload was announced since, or is under way.
+//
+// Invariants
+//   I1. A record is written by the thread that claimed it, and not changed
+//   after
+//       it is published: `ready` stored with release, loaded with acquire.
+//   I2. A bucket goes from 0 to a record's number once, by CAS (release), after
+//       that record is ready.
+//   I3. An id is never reused. What comes back with the same identity and
+//       fingerprint is the same module, and gets the same id.
+//   I4. `verified` is only a hint which unload generation the fingerprint was
+//       last compared in; it is stored after the comparison, and only if the
+//       generation did not change meanwhile.
+
+#ifndef UNSPOOL_UNWIND_LATER_MODULES_H_
+#define UNSPOOL_UNWIND_LATER_MODULES_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "unwind/elf_module.h"
+#include "unwind/frame.h"
+#include "unwind/walk_scratch.h"
+
+struct dl_find_object;
+
+namespace unspool::unwind {
+
+// _dl_find_object(3), or something that behaves like it.
+using FindObjectFunction = int (*)(void*, dl_find_object*);
+
+// Reads a later module's bytes through copies. One window at a time.
+class CopiedSource {
+ public:
+  CopiedSource(const LoadedModule& module, std::span<uint8_t> buffer)
+      : module_(module), buffer_(buffer) {}
+
+  // Async-signal-safe.
+  std::span<const uint8_t> Window(uint64_t address, size_t size);
+
+ private:
+  const LoadedModule& module_;
+  std::span<uint8_t> buffer_;
+};
+
+// Zeroed memory plus SetFindObject() is a valid, empty table.
+class LaterModules {
+ public:
+  static constexpr uint32_t kCapacity = 4096;
+
+  // What makes a module the one it is, as the loader says.
+  struct Identity {
+    uint64_t start = 0;
+    uint64_t end = 0;
+    uint64_t link_map = 0;
+    uint64_t eh_frame_hdr = 0;
+
+    bool operator==(const Identity&) const = default;
+  };
+
+  struct Found {
+    const LoadedModule* module = nullptr;
+    ModuleId id = kNoModule;
+  };
+
+  // Ids are given from `first_id` on. nullptr: no module is ever found.
+  // Not async-signal-safe: before the first walk.
+  void Configure(FindObjectFunction find_object, ModuleId first_id);
+
+  // The module at `pc`, checked once per walk (`scratch.checked`). Nothing if
+  // the loader knows none there, or the table is full. Async-signal-safe.
+  Found Find(uint64_t pc, WalkScratch& scratch);
+
+  // Is `id`'s module still what was found in this walk? To be asked after bytes
+  // of it were copied, before what was made of them is believed. Overwrites
+  // scratch.window. Async-signal-safe.
+  bool IsStillThere(ModuleId id, WalkScratch& scratch);
+
+  // nullptr if the id was not given out here. Async-signal-safe.
+  const LoadedModule* Get(ModuleId id) const;
+  // Ids given out. Async-signal-safe.
+  uint32_t count() const;
+
+  // An unload by the target begins or has ended. Async-signal-safe.
+  void BeginUnload() { unloads_begun_.fetch_add(1); }
+  void EndUnload() { unloads_ended_.fetch_add(1); }
+
+ private:
+  struct Record {
+    std::atomic<bool> ready;
+    std::atomic<uint64_t> verified;
+    Identity identity;
+    uint64_t fingerprint;
+    LoadedModule loaded;
+  };
+
+  static constexpr uint32_t kBuckets = 2 * kCapacity;
+  static constexpr uint32_t kMaxProbes = 64;
+  static constexpr size_t kPathBytes = size_t{1} << 20;
+
+  bool FindObject(uint64_t pc, Identity* identity) const;
+  bool IsQuiet(uint64_t* generation) const;
+  template <class Matches>
+  Record* Probe(const Identity& identity, Matches&& matches);
+  Record* FindVerified(const Identity& identity);
+  Record* FindOrAdd(const Identity& identity, uint64_t pc,
+                    WalkScratch& scratch);
+  bool Fingerprint(const Identity& identity, WalkScratch& scratch,
+                   uint64_t* fingerprint) const;
+  bool Describe(const Identity& identity, WalkScratch& scratch);
+  Record* Add(const Identity& identity, uint64_t fingerprint,
+              WalkScratch& scratch);
+  void Publish(Record* record);
+  const char* KeepPath(std::span<const uint8_t> path);
+  ModuleId IdOf(const Record* record) const;
+
+  FindObjectFunction find_object_;
+  ModuleId first_id_;
+  std::atomic<uint64_t> unloads_begun_;
+  std::atomic<uint64_t> unloads_ended_;
+  std::atomic<uint32_t> claimed_;
+  std::atomic<uint32_t> path_bytes_used_;
+  // Record number + 1; 0 is empty.
+  std::array<std::atomic<uint32_t>, kBuckets> buckets_;
+  std::array<Record, kCapacity> records_;
+  std::array<char, kPathBytes> paths_;
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_LATER_MODULES_H_

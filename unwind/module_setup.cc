@@ -1,0 +1,152 @@
+#include "unwind/module_setup.h"
+
+#include <elf.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+#include "unwind/fde_index.h"
+#include "unwind/mapped_memory.h"
+#include "unwind/module_path.h"
+#include "unwind/own_files.h"
+#include "unwind/startup_object.h"
+
+namespace unspool::unwind {
+namespace {
+
+// More are found as later modules.
+constexpr size_t kMaxObjects = 1024;
+constexpr size_t kPathBytes = size_t{1} << 18;
+
+struct ObjectList {
+  std::span<StartupObject> room;
+  size_t count = 0;
+};
+
+int AddObject(dl_phdr_info* info, size_t, void* list_pointer) {
+  auto* list = static_cast<ObjectList*>(list_pointer);
+  if (list->count == list->room.size()) return 1;
+  if (DescribeObject(*info, &list->room[list->count])) ++list->count;
+  return 0;
+}
+
+bool Covers(const Module& module, uint64_t address) {
+  return module.start <= address && address < module.end;
+}
+
+// Copies of the paths of modules, for the life of the process.
+class PathStore {
+ public:
+  bool Map() {
+    free_ = MapArray<char>(kPathBytes);
+    buffers_ = MapArray<PathBuffer>(1);
+    return !free_.empty() && !buffers_.empty();
+  }
+
+  // To find a path in; reused.
+  PathBuffer& buffer() { return buffers_[0]; }
+
+  // "" if there is no room.
+  const char* Keep(const char* path) {
+    const size_t size = std::strlen(path) + 1;
+    if (size > free_.size()) return "";
+    std::memcpy(free_.data(), path, size);
+    return std::exchange(free_, free_.subspan(size)).data();
+  }
+
+ private:
+  std::span<char> free_;
+  std::span<PathBuffer> buffers_;
+};
+
+const char* PathOf(const StartupObject& object, PathStore& paths) {
+  const Module& module = object.loaded.module;
+  if (module.is_vdso) return "[vdso]";
+  PathBuffer& path = paths.buffer();
+  // The kernel knows the program's path, except when the loader was started
+  // with the program as its argument.
+  if (module.is_main && Covers(module, getauxval(AT_ENTRY)) &&
+      ReadOwnExecutablePath(path)) {
+    return paths.Keep(path);
+  }
+  // An absolute name outlives chdir(2).
+  if (object.name[0] == '/') return paths.Keep(object.name);
+  return paths.Keep(FindMappedPath(module.start, path) ? path : object.name);
+}
+
+// An index where there is no table, from .eh_frame if it can be found.
+void AddIndex(LoadedModule* loaded) {
+  if (loaded->source_count == 0) {
+    UnwindSource eh_frame;
+    if (!FindEhFrameInFile(loaded->module, &eh_frame.section)) return;
+    const AddressRange mapped =
+        ClipToLoads(*loaded, eh_frame.section.address, eh_frame.section.size);
+    if (mapped.size != eh_frame.section.size) return;
+    loaded->sources[loaded->source_count++] = eh_frame;
+  }
+  for (UnwindSource& source :
+       std::span(loaded->sources).first(loaded->source_count)) {
+    if (source.hdr.has_table()) continue;
+    const MappedSource bytes(*loaded);
+    source.index =
+        BuildFdeIndex(bytes.Window(source.section.address, source.section.size),
+                      source.section);
+  }
+}
+
+void Complete(StartupObject* object, bool is_static, PathStore& paths) {
+  LoadedModule& loaded = object->loaded;
+  Module& module = loaded.module;
+  module.is_pinned = true;
+  module.path = PathOf(*object, paths);
+  module.is_libc_or_loader =
+      IsLibcOrLoaderPath(module.path) || (module.is_main && is_static);
+  MappedSource source(loaded);
+  DescribeContents(source, &loaded);
+  AddIndex(&loaded);
+}
+
+// Few, and nearly sorted the other way round.
+void SortByStart(std::span<LoadedModule> modules) {
+  for (size_t i = 1; i < modules.size(); ++i) {
+    for (size_t j = i;
+         j > 0 && modules[j].module.start < modules[j - 1].module.start; --j) {
+      std::swap(modules[j], modules[j - 1]);
+    }
+  }
+}
+
+}  // namespace
+
+bool TakeModuleSnapshot(ModuleSnapshot* snapshot) {
+  ObjectList list = {MapArray<StartupObject>(kMaxObjects)};
+  PathStore paths;
+  if (list.room.empty() || !paths.Map()) return false;
+  dl_iterate_phdr(AddObject, &list);
+  const auto objects = list.room.first(list.count);
+  if (!objects.empty()) objects[0].loaded.module.is_main = true;
+  const size_t pinned = MarkNeeded(objects);
+
+  const auto modules = MapArray<LoadedModule>(objects.size() + 1);
+  const auto starts = MapArray<uint64_t>(objects.size() + 1);
+  if (modules.empty() || starts.empty()) return false;
+  size_t count = 0;
+  const bool is_static = !objects.empty() && !objects[0].has_interpreter;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    Module& module = objects[i].loaded.module;
+    module.is_vdso = Covers(module, getauxval(AT_SYSINFO_EHDR));
+    const bool is_loader = Covers(module, getauxval(AT_BASE));
+    if (i >= pinned && !module.is_vdso && !is_loader) continue;
+    Complete(&objects[i], is_static, paths);
+    modules[count++] = objects[i].loaded;
+  }
+  SortByStart(modules.first(count));
+  for (size_t i = 0; i < count; ++i) starts[i] = modules[i].module.start;
+  *snapshot = ModuleSnapshot(modules.first(count), starts.first(count));
+  return true;
+}
+
+}  // namespace unspool::unwind

@@ -1,0 +1,25 @@
+// Lists the modules that are loaded now, before the first walk.
+
+#ifndef UNSPOOL_UNWIND_MODULE_SETUP_H_
+#define UNSPOOL_UNWIND_MODULE_SETUP_H_
+
+#include "unwind/module_snapshot.h"
+
+namespace unspool::unwind {
+
+// The pinned ones among the modules that are loaded now, described. What is not
+// pinned is left to be found as a later module.
+//
+// Pinned are, in the loader's order, all modules up to the last one that the
+// program needs (DT_NEEDED, directly or through others). The loader appends to
+// that order, so whatever stands before a module that the program started with
+// was there at the start too (preloaded ones, for instance), and dlclose()
+// never unloads those. Also the vDSO and the loader.
+//
+// False if memory cannot be had. Not async-signal-safe: takes the loader's
+// lock, allocates by mmap, reads files.
+bool TakeModuleSnapshot(ModuleSnapshot* snapshot);
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_MODULE_SETUP_H_

@@ -1,0 +1,179 @@
+#include "unwind/own_files.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "unwind/byte_reader.h"
+#include "unwind/elf_module.h"
+
+namespace unspool::unwind {
+namespace {
+
+class OwnedFd {
+ public:
+  explicit OwnedFd(const char* path) : fd_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~OwnedFd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OwnedFd(const OwnedFd&) = delete;
+  OwnedFd& operator=(const OwnedFd&) = delete;
+
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A file, mapped to be read; empty if that fails.
+class MappedFile {
+ public:
+  explicit MappedFile(const char* path) {
+    const OwnedFd fd(path);
+    struct stat status;
+    if (fd.get() < 0 || fstat(fd.get(), &status) != 0 || status.st_size <= 0) {
+      return;
+    }
+    const auto size = static_cast<size_t>(status.st_size);
+    void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    if (memory == MAP_FAILED) return;
+    bytes_ = {static_cast<const uint8_t*>(memory), size};
+  }
+  ~MappedFile() {
+    if (!bytes_.empty()) {
+      munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
+    }
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const uint8_t> bytes() const { return bytes_; }
+  // Empty if the file is shorter.
+  std::span<const uint8_t> Part(uint64_t offset, uint64_t size) const {
+    if (offset > bytes_.size() || size > bytes_.size() - offset) return {};
+    return bytes_.subspan(offset, size);
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+// Reads a file line by line into a buffer that a line must fit into; longer
+// lines are cut.
+class LineReader {
+ public:
+  explicit LineReader(const char* path) : fd_(path) {}
+
+  // False at the end. `line` gets no newline, but a NUL.
+  bool Next(PathBuffer& line) {
+    size_t length = 0;
+    char c = 0;
+    while (NextChar(&c) && c != '\n') {
+      if (length + 1 < sizeof(line)) line[length++] = c;
+    }
+    line[length] = '\0';
+    return length > 0 || c == '\n';
+  }
+
+ private:
+  bool NextChar(char* c) {
+    if (used_ == size_) {
+      used_ = 0;
+      const ssize_t got = read(fd_.get(), buffer_, sizeof(buffer_));
+      size_ = got > 0 ? static_cast<size_t>(got) : 0;
+      if (size_ == 0) return false;
+    }
+    *c = buffer_[used_++];
+    return true;
+  }
+
+  OwnedFd fd_;
+  size_t used_ = 0;
+  size_t size_ = 0;
+  char buffer_[1024];
+};
+
+// Reads hexadecimal digits at *text and moves it behind them.
+uint64_t ParseHex(const char** text) {
+  uint64_t value = 0;
+  for (;; ++*text) {
+    const char c = **text;
+    if (c >= '0' && c <= '9') {
+      value = value << 4 | static_cast<uint64_t>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      value = value << 4 | static_cast<uint64_t>(c - 'a' + 10);
+    } else {
+      return value;
+    }
+  }
+}
+
+bool ReadSectionHeader(const MappedFile& file, const Elf64_Ehdr& header,
+                       uint64_t index, Elf64_Shdr* section) {
+  if (index >= header.e_shnum) return false;
+  const auto bytes =
+      file.Part(header.e_shoff + index * sizeof(*section), sizeof(*section));
+  if (bytes.empty()) return false;
+  std::memcpy(section, bytes.data(), sizeof(*section));
+  return true;
+}
+
+}  // namespace
+
+bool ReadOwnExecutablePath(PathBuffer& path) {
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  if (size <= 0) return false;
+  path[size] = '\0';
+  return true;
+}
+
+bool FindMappedPath(uint64_t address, PathBuffer& path) {
+  LineReader maps("/proc/self/maps");
+  while (maps.Next(path)) {
+    // start-end perms offset device inode   path
+    const char* text = path;
+    const uint64_t start = ParseHex(&text);
+    if (*text++ != '-') continue;
+    const uint64_t end = ParseHex(&text);
+    if (address < start || address >= end) continue;
+    const char* slash = std::strchr(text, '/');
+    if (slash == nullptr) return false;
+    // The device has no slash, so the first one begins the path.
+    std::memmove(path, slash, std::strlen(slash) + 1);
+    return true;
+  }
+  return false;
+}
+
+bool FindEhFrameInFile(const Module& module, CfiSection* section) {
+  const MappedFile file(module.path);
+  Elf64_Ehdr header;
+  Elf64_Shdr names;
+  if (!ParseElfHeader(file.bytes(), &header) ||
+      header.e_shentsize != sizeof(Elf64_Shdr) ||
+      !ReadSectionHeader(file, header, header.e_shstrndx, &names)) {
+    return false;
+  }
+  constexpr char kName[] = ".eh_frame";
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr candidate;
+    if (!ReadSectionHeader(file, header, i, &candidate)) return false;
+    if (candidate.sh_name > names.sh_size) continue;
+    const auto name =
+        file.Part(names.sh_offset + candidate.sh_name, sizeof(kName));
+    if (name.empty() || std::memcmp(name.data(), kName, sizeof(kName)) != 0 ||
+        (candidate.sh_flags & SHF_ALLOC) == 0) {
+      continue;
+    }
+    section->address = module.bias + candidate.sh_addr;
+    section->size = candidate.sh_size;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace unspool::unwind

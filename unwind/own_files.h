@@ -1,0 +1,33 @@
+// What only files tell about the process's own modules. Setup only.
+
+#ifndef UNSPOOL_UNWIND_OWN_FILES_H_
+#define UNSPOOL_UNWIND_OWN_FILES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "unwind/cfi_entry.h"
+#include "unwind/module.h"
+
+namespace unspool::unwind {
+
+inline constexpr size_t kMaxPathSize = 4096;
+using PathBuffer = char[kMaxPathSize];
+
+// The path of the program, by /proc/self/exe. False if it cannot be read. Not
+// async-signal-safe: reads a link.
+bool ReadOwnExecutablePath(PathBuffer& path);
+
+// The path that is mapped at `address`, by /proc/self/maps. False if there is
+// none. Not async-signal-safe: reads a file.
+bool FindMappedPath(uint64_t address, PathBuffer& path);
+
+// The run-time place of .eh_frame by the section headers of the module's file:
+// for files linked without .eh_frame_hdr. False if it cannot be found; whether
+// it is mapped is for the caller to check. Not async-signal-safe: maps a file.
+bool FindEhFrameInFile(const Module& module, CfiSection* section);
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_OWN_FILES_H_

@@ -1,0 +1,80 @@
+#include "unwind/self_cfi.h"
+
+#include "unwind/cfi_finder.h"
+#include "unwind/row_step.h"
+
+namespace unspool::unwind {
+
+SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
+  // Callers are mostly in the module of their callees.
+  if (place_.module != nullptr && pc >= place_.module->module.start &&
+      pc < place_.module->module.end) {
+    return place_;
+  }
+  const ModuleId id = state_.modules.Find(pc);
+  if (id != kNoModule) return {state_.modules.Get(id), id, false};
+  const auto found = state_.later_modules.Find(pc, scratch_);
+  return {found.module, found.id, true};
+}
+
+SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
+  const uint64_t lookup_pc = LookupPc(pc, exact);
+  place_ = FindPlace(lookup_pc);
+  Answer answer;
+  if (place_.module == nullptr) return answer;
+  const uint64_t word = state_.rules.Find(lookup_pc, place_.id);
+  if (word != 0) {
+    ++scratch_.counters.rule_hits;
+    answer.kind = Answer::Kind::kRule;
+    answer.rule = UnwindRule<NativeArch>::FromWord(word);
+  } else {
+    ++scratch_.counters.rule_misses;
+    answer = FindInModule(pc, exact);
+    if (answer.kind == Answer::Kind::kRule) {
+      state_.rules.Insert(lookup_pc, place_.id, answer.rule.word());
+    } else if (answer.kind == Answer::Kind::kRow) {
+      ++scratch_.counters.rows;
+    }
+  }
+  answer.module = place_.id;
+  return answer;
+}
+
+SelfCfi::Answer SelfCfi::FindInModule(uint64_t pc, bool exact) {
+  if (!place_.is_later) {
+    MappedSource source(*place_.module);
+    return FindCfi(source, *place_.module, pc, exact, &scratch_.cfi);
+  }
+  CopiedSource source(*place_.module, scratch_.window);
+  const Answer answer =
+      FindCfi(source, *place_.module, pc, exact, &scratch_.cfi);
+  if (state_.later_modules.IsStillThere(place_.id, scratch_)) return answer;
+  ++scratch_.counters.gone_modules;
+  return {};
+}
+
+StepStatus SelfCfi::ApplyRow(const Registers& frame, SelfMemory& memory,
+                             Registers* caller) {
+  const auto& cfi = scratch_.cfi;
+  const auto& row = cfi.machine.row();
+  if (!place_.is_later) {
+    MappedSource source(*place_.module);
+    RowStep<NativeArch, SelfMemory, MappedSource> step(frame, memory, source,
+                                                       cfi.bias);
+    return step.Apply(row, cfi.cie.ra_register, caller);
+  }
+  CopiedSource source(*place_.module, scratch_.window);
+  RowStep<NativeArch, SelfMemory, CopiedSource> step(frame, memory, source,
+                                                     cfi.bias);
+  const StepStatus status = step.Apply(row, cfi.cie.ra_register, caller);
+  if (state_.later_modules.IsStillThere(place_.id, scratch_)) return status;
+  ++scratch_.counters.gone_modules;
+  return StepStatus::kBadCfi;
+}
+
+bool SelfCfi::IsCode(uint64_t address) {
+  const Place place = FindPlace(address);
+  return place.module != nullptr && place.module->IsCode(address);
+}
+
+}  // namespace unspool::unwind

@@ -1,0 +1,49 @@
+// Answers a walk's questions about PCs of this process: cache, then the modules
+// of the snapshot, then later ones.
+
+#ifndef UNSPOOL_UNWIND_SELF_CFI_H_
+#define UNSPOOL_UNWIND_SELF_CFI_H_
+
+#include <cstdint>
+
+#include "unwind/arch/arch.h"
+#include "unwind/self_memory.h"
+#include "unwind/self_unwinder_state.h"
+#include "unwind/walk.h"
+#include "unwind/walk_scratch.h"
+
+namespace unspool::unwind {
+
+// For one walk. All members are async-signal-safe.
+class SelfCfi {
+ public:
+  using Answer = CfiAnswer<NativeArch>;
+
+  SelfCfi(SelfUnwinderState& state, WalkScratch& scratch)
+      : state_(state), scratch_(scratch) {
+    scratch.checked_count = 0;
+  }
+
+  Answer Find(uint64_t pc, bool exact);
+  StepStatus ApplyRow(const Registers& frame, SelfMemory& memory,
+                      Registers* caller);
+  bool IsCode(uint64_t address);
+
+ private:
+  struct Place {
+    const LoadedModule* module = nullptr;
+    ModuleId id = kNoModule;
+    bool is_later = false;
+  };
+
+  Place FindPlace(uint64_t pc);
+  Answer FindInModule(uint64_t pc, bool exact);
+
+  SelfUnwinderState& state_;
+  WalkScratch& scratch_;
+  Place place_;  // of the last answer
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_SELF_CFI_H_

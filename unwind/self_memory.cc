@@ -1,0 +1,59 @@
+#include "unwind/self_memory.h"
+
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "unwind/arch/arch.h"
+
+namespace unspool::unwind {
+namespace {
+
+// A transfer ends at the first remote iovec that is not readable as a whole, so
+// each is one page at most: readv's partial results are by iovec.
+constexpr size_t kMaxPages = 4;
+
+}  // namespace
+
+size_t CopyFromSelf(uint64_t address, std::span<uint8_t> out) {
+  iovec local = {out.data(), out.size()};
+  iovec remote[kMaxPages];
+  size_t pages = 0;
+  uint64_t next = address;
+  size_t left = out.size();
+  for (; left > 0 && pages < kMaxPages; ++pages) {
+    const size_t to_page_end = kPageSize - next % kPageSize;
+    const size_t size = left < to_page_end ? left : to_page_end;
+    if (next + size - 1 < next) break;  // wraps around
+    remote[pages] = {reinterpret_cast<void*>(next), size};
+    next += size;
+    left -= size;
+  }
+  local.iov_len = out.size() - left;
+  // Not getpid(): a vfork child, too, reads the memory it runs in.
+  const long pid = RawSyscall(SYS_getpid);
+  const long copied =
+      RawSyscall(SYS_process_vm_readv, pid, reinterpret_cast<long>(&local), 1,
+                 reinterpret_cast<long>(remote), static_cast<long>(pages), 0);
+  return copied < 0 ? 0 : static_cast<size_t>(copied);
+}
+
+bool SelfMemory::ReadCopied(uint64_t address, size_t size, uint64_t* value) {
+  *value = 0;
+  if (size > sizeof(*value)) return false;
+  const uint64_t page = address & ~(kPageSize - 1);
+  if (address + size > page + kPageSize) {
+    uint8_t bytes[sizeof(*value)];
+    if (CopyFromSelf(address, {bytes, size}) != size) return false;
+    std::memcpy(value, bytes, size);
+    return true;
+  }
+  if (page_.size == 0 || page_.address != page) {
+    page_.address = page;
+    page_.size = CopyFromSelf(page, page_.bytes);
+  }
+  if (page_.size != kPageSize) return false;
+  std::memcpy(value, page_.bytes.data() + (address - page), size);
+  return true;
+}
+
+}  // namespace unspool::unwind

@@ -1,0 +1,68 @@
+// Reads the memory of the process it runs in, without ever faulting.
+//
+// Inside the stack that the walk began on, above its SP, a plain load is safe
+// and free. Everything else goes through process_vm_readv(2) on ourselves: the
+// kernel answers EFAULT where a load would be a SIGSEGV. A probe followed by a
+// load would be racy, so the bytes are copied, a page at a time, and the copy
+// does not outlive the walk.
+
+#ifndef UNSPOOL_UNWIND_SELF_MEMORY_H_
+#define UNSPOOL_UNWIND_SELF_MEMORY_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "unwind/attributes.h"
+#include "unwind/byte_source.h"
+
+namespace unspool::unwind {
+
+inline constexpr uint64_t kPageSize = 4096;
+
+// Copies from `address` to `out` by process_vm_readv; gives the bytes that were
+// readable before the first page that is not: out.size(), fewer, or 0; also 0
+// where the call is forbidden. Keeps errno. Async-signal-safe.
+size_t CopyFromSelf(uint64_t address, std::span<uint8_t> out);
+
+// The page that was read last in this walk.
+struct PageCopy {
+  uint64_t address = 0;
+  size_t size = 0;  // valid bytes; 0 if there is no page
+  std::array<uint8_t, kPageSize> bytes;
+};
+
+// A MemoryReader. All members are async-signal-safe.
+class SelfMemory {
+ public:
+  // Plain loads in [plain_low, plain_high), which must stay mapped; `page` is
+  // for this reader alone, and what it held before is forgotten.
+  SelfMemory(uint64_t plain_low, uint64_t plain_high, PageCopy& page)
+      : plain_low_(plain_low), plain_high_(plain_high), page_(page) {
+    page_.size = 0;
+  }
+
+  UNSPOOL_READS_RAW_STACK bool Read(uint64_t address, size_t size,
+                                    uint64_t* value) {
+    if (address >= plain_low_ && address < plain_high_ &&
+        size <= plain_high_ - address && size == sizeof(uint64_t)) {
+      using Word [[gnu::may_alias, gnu::aligned(1)]] = uint64_t;
+      *value = *reinterpret_cast<const volatile Word*>(address);
+      return true;
+    }
+    return ReadCopied(address, size, value);
+  }
+
+ private:
+  bool ReadCopied(uint64_t address, size_t size, uint64_t* value);
+
+  uint64_t plain_low_;
+  uint64_t plain_high_;
+  PageCopy& page_;
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_SELF_MEMORY_H_

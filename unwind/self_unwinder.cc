@@ -1,0 +1,54 @@
+// The part of SelfUnwinder that runs in handlers. Init() is in
+// self_unwinder_setup.cc.
+
+#include "unwind/self_unwinder.h"
+
+#include "unwind/self_cfi.h"
+#include "unwind/self_memory.h"
+#include "unwind/self_unwinder_state.h"
+#include "unwind/walk.h"
+#include "unwind/walk_scratch.h"
+
+namespace unspool::unwind {
+
+WalkResult SelfUnwinder::Walk(const Registers& registers,
+                              const StackBounds& bounds, WalkScratch& scratch,
+                              std::span<Frame> frames) {
+  SelfUnwinderState* state = state_.load(std::memory_order_acquire);
+  if (state == nullptr) return {0, WalkEnd::kNoCfi, registers.pc()};
+  // Only what is above an SP that the thread really has is known to be mapped.
+  const uint64_t sp = registers.sp();
+  const bool on_stack = bounds.low <= sp && sp < bounds.high;
+  SelfMemory memory(on_stack ? sp : 0, on_stack ? bounds.high : 0,
+                    scratch.page);
+  SelfCfi cfi(*state, scratch);
+  Walker<NativeArch, SelfMemory, SelfCfi> walker(memory, cfi,
+                                                 scratch.registers);
+  return walker.Walk(registers, frames);
+}
+
+const Module* SelfUnwinder::FindModule(ModuleId id) const {
+  const SelfUnwinderState* state = state_.load(std::memory_order_acquire);
+  if (state == nullptr) return nullptr;
+  const LoadedModule* loaded = state->modules.Get(id);
+  if (loaded == nullptr) loaded = state->later_modules.Get(id);
+  return loaded == nullptr ? nullptr : &loaded->module;
+}
+
+ModuleId SelfUnwinder::module_count() const {
+  const SelfUnwinderState* state = state_.load(std::memory_order_acquire);
+  if (state == nullptr) return 0;
+  return state->modules.count() + state->later_modules.count();
+}
+
+void SelfUnwinder::BeginUnload() {
+  SelfUnwinderState* state = state_.load(std::memory_order_acquire);
+  if (state != nullptr) state->later_modules.BeginUnload();
+}
+
+void SelfUnwinder::EndUnload() {
+  SelfUnwinderState* state = state_.load(std::memory_order_acquire);
+  if (state != nullptr) state->later_modules.EndUnload();
+}
+
+}  // namespace unspool::unwind

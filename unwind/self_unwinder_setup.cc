@@ -1,0 +1,43 @@
+#include <dlfcn.h>
+
+#include "unwind/mapped_memory.h"
+#include "unwind/module_setup.h"
+#include "unwind/self_unwinder.h"
+#include "unwind/self_unwinder_state.h"
+
+namespace unspool::unwind {
+namespace {
+
+// _dl_find_object(3), which glibc before 2.35 lacks: then PCs outside the
+// snapshot belong to no module. By name, so that the agent loads there too.
+FindObjectFunction ResolveFindObject() {
+  return reinterpret_cast<FindObjectFunction>(
+      dlsym(RTLD_DEFAULT, "_dl_find_object"));
+}
+
+}  // namespace
+
+SelfUnwinder::InitStatus SelfUnwinder::Init() {
+  if (state_.load(std::memory_order_acquire) != nullptr) {
+    return InitStatus::kOk;
+  }
+  auto* state =
+      static_cast<SelfUnwinderState*>(MapZeroed(sizeof(SelfUnwinderState)));
+  if (state == nullptr || !TakeModuleSnapshot(&state->modules)) {
+    return InitStatus::kNoMemory;
+  }
+  state->later_modules.Configure(ResolveFindObject(), state->modules.count());
+  state_.store(state, std::memory_order_release);
+
+  // Without bounds, so that it reads by system call as well as by rule; a PC
+  // that no module has takes the other way through the loader.
+  std::array<Frame, 64> frames;
+  const Registers here = Registers::Here();
+  Walk(here, StackBounds(), state->warm_up, frames);
+  Registers nowhere = here;
+  nowhere.Set(NativeArch::kRa, 0);
+  Walk(nowhere, StackBounds(), state->warm_up, frames);
+  return InitStatus::kOk;
+}
+
+}  // namespace unspool::unwind

@@ -1,0 +1,155 @@
+// A CFI row compiled into one word: what nearly all rows of real programs say.
+//
+//   bits  0..1   kind: 0 none, 1 step, 2 root, 3 no caller
+//   bit   2      CFA is relative to FP instead of SP
+//   bits  3..20  (CFA - that register) / 8
+//   bits 21..62  for each callee-saved register seven bits: k if it is saved at
+//                CFA - 8 k, 0 if it is kept
+//
+// The return address is at CFA - 8, and the caller's SP is the CFA. Rows that
+// do not fit have no rule; the row itself is then applied (row_step.h).
+
+#ifndef UNSPOOL_UNWIND_UNWIND_RULE_H_
+#define UNSPOOL_UNWIND_UNWIND_RULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "unwind/cfi_row.h"
+#include "unwind/dwarf_expression.h"
+
+namespace unspool::unwind {
+
+// All members are async-signal-safe. The zero word is no rule.
+template <class Arch>
+class UnwindRule {
+ public:
+  using Registers = typename Arch::Registers;
+
+  constexpr UnwindRule() = default;
+  static constexpr UnwindRule FromWord(uint64_t word) {
+    return UnwindRule(word);
+  }
+  constexpr uint64_t word() const { return word_; }
+
+  // The walk ends here, as it should.
+  static constexpr UnwindRule Root() { return UnwindRule(kRoot); }
+  // The row says that there is no caller, where there should be one.
+  static constexpr UnwindRule NoCaller() { return UnwindRule(kNoCaller); }
+
+  // nullopt if the row says more than a rule can hold. `ra_register` is the
+  // CIE's.
+  static std::optional<UnwindRule> Compile(const CfiRow<Arch>& row,
+                                           uint64_t ra_register) {
+    if (ra_register != Arch::kRa || !HasPlainRegisters(row)) {
+      return std::nullopt;
+    }
+    const CfaRule& cfa = row.cfa;
+    if (cfa.kind != CfaRule::Kind::kRegisterOffset || cfa.value < 0 ||
+        cfa.value % kWord != 0 || cfa.value / kWord > kMaxCfaWords ||
+        (cfa.register_or_size != Arch::kSp &&
+         cfa.register_or_size != Arch::kFp)) {
+      return std::nullopt;
+    }
+    uint64_t word = kStep;
+    if (cfa.register_or_size == Arch::kFp) word |= kFpBit;
+    word |= static_cast<uint64_t>(cfa.value / kWord) << kCfaShift;
+    for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
+      const auto slot = Slot(row.registers[Arch::kCalleeSaved[i]]);
+      if (!slot) return std::nullopt;
+      word |= *slot << (kSlotShift + kSlotBits * i);
+    }
+    return UnwindRule(word);
+  }
+
+  constexpr bool is_root() const { return word_ == kRoot; }
+  constexpr bool is_no_caller() const { return word_ == kNoCaller; }
+  constexpr bool is_step() const { return (word_ & kKindMask) == kStep; }
+
+  // From a frame's registers to its caller's. `caller` is another object; it
+  // holds nothing of use unless the result is kOk. Only if is_step().
+  template <MemoryReader Memory>
+  StepStatus Apply(const Registers& frame, Memory& memory,
+                   Registers* caller) const {
+    const size_t base = (word_ & kFpBit) != 0 ? Arch::kFp : Arch::kSp;
+    if (!frame.Has(base)) return StepStatus::kBadCfi;
+    const uint64_t cfa_words = word_ >> kCfaShift & kMaxCfaWords;
+    const uint64_t cfa = frame.Get(base) + cfa_words * kWord;
+    uint64_t value = 0;
+    if (!memory.Read(cfa + static_cast<uint64_t>(Arch::kRaOffset), kWord,
+                     &value)) {
+      return StepStatus::kBadMemory;
+    }
+    *caller = frame;
+    caller->Keep(Arch::kCalleeSavedMask);
+    caller->Set(Arch::kRa, value);
+    caller->Set(Arch::kSp, cfa);
+    uint64_t slots = word_ >> kSlotShift;
+    for (size_t i = 0; slots != 0; ++i, slots >>= kSlotBits) {
+      const uint64_t slot = slots & kMaxSlot;
+      if (slot == 0) continue;
+      if (!memory.Read(cfa - slot * kWord, kWord, &value)) {
+        return StepStatus::kBadMemory;
+      }
+      caller->Set(Arch::kCalleeSaved[i], value);
+    }
+    return StepStatus::kOk;
+  }
+
+ private:
+  static constexpr uint64_t kStep = 1;
+  static constexpr uint64_t kRoot = 2;
+  static constexpr uint64_t kNoCaller = 3;
+  static constexpr uint64_t kKindMask = 3;
+  static constexpr uint64_t kFpBit = 4;
+  static constexpr unsigned kCfaShift = 3;
+  static constexpr int64_t kMaxCfaWords = (1 << 18) - 1;
+  static constexpr unsigned kSlotShift = 21;
+  static constexpr unsigned kSlotBits = 7;
+  static constexpr uint64_t kMaxSlot = (1 << kSlotBits) - 1;
+  static constexpr int64_t kWord = Arch::kWordSize;
+  static_assert(kSlotShift + kSlotBits * Arch::kCalleeSaved.size() <= 64);
+
+  explicit constexpr UnwindRule(uint64_t word) : word_(word) {}
+
+  static constexpr bool IsCalleeSaved(size_t number) {
+    return (Arch::kCalleeSavedMask >> number & 1) != 0;
+  }
+
+  // RA below the CFA, SP by the CFA, and nothing known about what is lost.
+  static bool HasPlainRegisters(const CfiRow<Arch>& row) {
+    for (size_t i = 0; i < Arch::kRegisterCount; ++i) {
+      const RegisterRule& rule = row.registers[i];
+      if (i == Arch::kRa) {
+        if (rule != RegisterRule{RuleKind::kOffset, 0, Arch::kRaOffset}) {
+          return false;
+        }
+      } else if (!IsCalleeSaved(i) && rule.kind != RuleKind::kUnspecified &&
+                 (i == Arch::kSp || rule.kind != RuleKind::kUndefined)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // 0: kept. k: saved at CFA - 8 k. nullopt: anything else.
+  static std::optional<uint64_t> Slot(const RegisterRule& rule) {
+    if (rule.kind == RuleKind::kUnspecified ||
+        rule.kind == RuleKind::kSameValue) {
+      return 0;
+    }
+    if (rule.kind != RuleKind::kOffset || rule.value >= 0 ||
+        rule.value % kWord != 0 ||
+        rule.value / kWord < -static_cast<int64_t>(kMaxSlot)) {
+      return std::nullopt;
+    }
+    return static_cast<uint64_t>(-(rule.value / kWord));
+  }
+
+  uint64_t word_ = 0;
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_UNWIND_RULE_H_

@@ -1,0 +1,265 @@
+// The walk: from registers to frames, one caller at a time.
+//
+// Order of trust: CFI; the kernel's signal frame by its code; a frame pointer
+// or the word at SP, if the return address that they lead to is believable;
+// else the walk stops and says why. Knows nothing of processes: registers, a
+// memory reader and a source of CFI answers in, frames out.
+
+#ifndef UNSPOOL_UNWIND_WALK_H_
+#define UNSPOOL_UNWIND_WALK_H_
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "unwind/call_site.h"
+#include "unwind/dwarf_expression.h"
+#include "unwind/frame.h"
+#include "unwind/unwind_rule.h"
+
+namespace unspool::unwind {
+
+// What is known about a PC.
+template <class Arch>
+struct CfiAnswer {
+  enum class Kind : uint8_t {
+    kRule,  // `rule` holds
+    kRow,   // the row, by CfiSource::ApplyRow
+    kNone,  // no unwind data covers it
+    kBad,   // what covers it is malformed or beyond the limits
+  };
+
+  ModuleId module = kNoModule;
+  Kind kind = Kind::kNone;
+  bool is_signal_frame = false;  // kRow: the caller was interrupted
+  UnwindRule<Arch> rule;
+};
+
+// Find(pc, exact): the answer for a frame. ApplyRow(frame, memory, &caller):
+// the step of the last answer, if that was kRow. IsCode(address): may there be
+// instructions, in an executable segment of a module?
+template <class T, class Arch, class Memory>
+concept CfiAnswers = requires(T cfi, uint64_t pc,
+                              const typename Arch::Registers& frame,
+                              Memory& memory,
+                              typename Arch::Registers* caller) {
+  { cfi.Find(pc, true) } -> std::same_as<CfiAnswer<Arch>>;
+  { cfi.ApplyRow(frame, memory, caller) } -> std::same_as<StepStatus>;
+  { cfi.IsCode(pc) } -> std::same_as<bool>;
+};
+
+// The registers of the frame at hand and of its caller, in turns.
+template <class Arch>
+using WalkRegisters = std::array<typename Arch::Registers, 2>;
+
+// One walk. All members are async-signal-safe if Memory's and Cfi's are.
+template <class Arch, MemoryReader Memory, class Cfi>
+requires CfiAnswers<Cfi, Arch, Memory>
+class Walker {
+ public:
+  using Registers = typename Arch::Registers;
+  using Answer = CfiAnswer<Arch>;
+
+  Walker(Memory& memory, Cfi& cfi, WalkRegisters<Arch>& registers)
+      : memory_(memory), cfi_(cfi), registers_(registers) {}
+
+  // Walks from `start`, the registers of an interrupted instruction. Writes at
+  // most frames.size() frames, leaf first.
+  WalkResult Walk(const Registers& start, std::span<Frame> frames) {
+    registers_[0] = start;
+    Frame next = {.pc = start.pc(), .exact = true};
+    WalkResult result;
+    uint64_t last_pc = 0;  // of the frame whose caller `next` is
+    for (;; last_pc = next.pc, next = caller_) {
+      if (result.depth == frames.size()) {
+        return End(result, WalkEnd::kDepth, last_pc);
+      }
+      const Answer answer = cfi_.Find(next.pc, next.exact);
+      next.module = answer.module;
+      if (!IsBelievable(next, answer)) {
+        return End(result, WalkEnd::kBadCfi, last_pc);
+      }
+      frames[result.depth++] = next;
+      if (answer.rule.is_root()) return result;
+      const WalkEnd end = Step(next, answer);
+      if (end != WalkEnd::kRoot) return End(result, end, next.pc);
+      if (is_outermost_) return result;
+    }
+  }
+
+ private:
+  // Stacks that handlers on alternate stacks may lead through before the walk
+  // is taken for a loop.
+  static constexpr unsigned kMaxStackSwitches = 16;
+  // How far behind its target a direct call's function may reach.
+  static constexpr uint64_t kMaxFunctionSize = 1 << 20;
+
+  static WalkResult End(WalkResult result, WalkEnd end, uint64_t pc) {
+    result.end = end;
+    result.failed_pc = pc;
+    return result;
+  }
+
+  // A return address that no unwind data covers is right only if it follows a
+  // call, or is the signal trampoline's. Otherwise the data that led here was
+  // wrong, and the frame would be garbage.
+  bool IsBelievable(const Frame& frame, const Answer& answer) {
+    if (frame.exact || frame.guessed || answer.kind != Answer::Kind::kNone) {
+      return true;
+    }
+    return IsTrampoline(frame.pc) ||
+           FindCallBefore(frame.pc).kind != CallSite::Kind::kNone;
+  }
+
+  // One step up: fills the other registers and caller_. kRoot: all is well.
+  WalkEnd Step(const Frame& frame, const Answer& answer) {
+    const Registers& now = registers_[turn_];
+    Registers& up = registers_[turn_ ^ 1];
+    caller_ = Frame();
+    StepStatus status = StepStatus::kOk;
+    bool may_keep_sp = false;
+    switch (answer.kind) {
+      case Answer::Kind::kRule:
+        if (answer.rule.is_no_caller()) return WalkEnd::kNoCfi;
+        status = answer.rule.Apply(now, memory_, &up);
+        break;
+      case Answer::Kind::kRow:
+        status = cfi_.ApplyRow(now, memory_, &up);
+        caller_.exact = answer.is_signal_frame;
+        // vfork has popped its return address into a register.
+        may_keep_sp = frame.exact;
+        break;
+      case Answer::Kind::kNone:
+      case Answer::Kind::kBad:
+        if (!StepWithoutCfi(frame, now, &up)) {
+          return answer.kind == Answer::Kind::kBad ? WalkEnd::kBadCfi
+                                                   : WalkEnd::kNoCfi;
+        }
+        break;
+    }
+    if (status == StepStatus::kBadMemory) return WalkEnd::kBadMemory;
+    if (status == StepStatus::kBadCfi) return WalkEnd::kBadCfi;
+    turn_ ^= 1;
+    caller_.pc = up.pc();
+    return CheckProgress(now, up, may_keep_sp);
+  }
+
+  // SP moves up, aligned; only a signal may have switched the stack.
+  WalkEnd CheckProgress(const Registers& now, const Registers& up,
+                        bool may_keep_sp) {
+    if (!up.Has(Arch::kSp) || !up.Has(Arch::kRa)) return WalkEnd::kBadCfi;
+    const bool moved_up =
+        up.sp() > now.sp() || (may_keep_sp && up.sp() == now.sp());
+    if (caller_.exact) {
+      if (!moved_up && ++stack_switches_ > kMaxStackSwitches) {
+        return WalkEnd::kLoop;
+      }
+      return WalkEnd::kRoot;
+    }
+    if (!moved_up) return WalkEnd::kLoop;
+    if (up.sp() % Arch::kSpAlignment != 0) return WalkEnd::kBadCfi;
+    // Returning to 0 would be a crash: whoever made this context with a null
+    // return address meant it to be the first.
+    is_outermost_ = up.pc() == 0;
+    return WalkEnd::kRoot;
+  }
+
+  bool StepWithoutCfi(const Frame& frame, const Registers& now, Registers* up) {
+    if (IsTrampoline(frame.pc)) {
+      const auto read = [&](uint64_t address, uint64_t* word) {
+        return memory_.Read(address, Arch::kWordSize, word);
+      };
+      caller_.exact = true;
+      return Arch::SignalFrame::Restore(now.sp(), read, up);
+    }
+    caller_.guessed = true;
+    return (frame.exact && GuessByStackTop(frame, now, up)) ||
+           GuessByFramePointer(frame, now, up);
+  }
+
+  // A leaf that has pushed nothing, a function's first instruction, and what a
+  // call through a bad pointer ended at, have their return address at SP.
+  bool GuessByStackTop(const Frame& frame, const Registers& now,
+                       Registers* up) {
+    uint64_t ra = 0;
+    if (now.sp() % Arch::kWordSize != 0 ||
+        !memory_.Read(now.sp(), Arch::kWordSize, &ra) ||
+        !IsCallerOf(frame, ra)) {
+      return false;
+    }
+    *up = now;
+    up->Keep(Arch::kCalleeSavedMask);
+    up->Set(Arch::kRa, ra);
+    up->Set(Arch::kSp, now.sp() + Arch::kWordSize);
+    return true;
+  }
+
+  // FP points to the caller's FP, above which is the return address. What else
+  // the function has saved is not known.
+  bool GuessByFramePointer(const Frame& frame, const Registers& now,
+                           Registers* up) {
+    const uint64_t fp = now.fp();
+    uint64_t caller_fp = 0;
+    uint64_t ra = 0;
+    if (!now.Has(Arch::kFp) || fp < now.sp() || fp % Arch::kWordSize != 0 ||
+        !memory_.Read(fp, Arch::kWordSize, &caller_fp) ||
+        !memory_.Read(fp + Arch::kWordSize, Arch::kWordSize, &ra) ||
+        !IsCallerOf(frame, ra)) {
+      return false;
+    }
+    *up = Registers();
+    up->Set(Arch::kFp, caller_fp);
+    up->Set(Arch::kRa, ra);
+    up->Set(Arch::kSp, fp + 2 * Arch::kWordSize);
+    return true;
+  }
+
+  // Could `ra` be where `frame` returns to? It must follow a call; a direct one
+  // must aim at this function, or at a stub that jumps on.
+  bool IsCallerOf(const Frame& frame, uint64_t ra) {
+    if (!cfi_.IsCode(ra - 1)) return false;
+    const CallSite call = FindCallBefore(ra);
+    if (call.kind != CallSite::Kind::kDirect) {
+      return call.kind == CallSite::Kind::kIndirect;
+    }
+    if (LookupPc(frame) - call.target < kMaxFunctionSize) return true;
+    return IsJumpStub(call.target);
+  }
+
+  CallSite FindCallBefore(uint64_t ra) {
+    std::array<uint8_t, Arch::kMaxCallSize> code;
+    if (!ReadCode(ra - code.size(), code)) return {};
+    return Arch::FindCallBefore(code, ra);
+  }
+  bool IsJumpStub(uint64_t address) {
+    std::array<uint8_t, Arch::kMaxJumpStubSize> code;
+    return ReadCode(address, code) && Arch::IsJumpStub(code);
+  }
+  bool IsTrampoline(uint64_t address) {
+    std::array<uint8_t, Arch::SignalFrame::kTrampolineSize> code;
+    return ReadCode(address, code) && Arch::SignalFrame::IsTrampoline(code);
+  }
+  bool ReadCode(uint64_t address, std::span<uint8_t> code) {
+    for (size_t i = 0; i < code.size(); ++i) {
+      uint64_t byte = 0;
+      if (!memory_.Read(address + i, 1, &byte)) return false;
+      code[i] = static_cast<uint8_t>(byte);
+    }
+    return true;
+  }
+
+  Memory& memory_;
+  Cfi& cfi_;
+  WalkRegisters<Arch>& registers_;
+  Frame caller_;
+  unsigned turn_ = 0;  // registers_[turn_] are those of the frame at hand
+  unsigned stack_switches_ = 0;
+  bool is_outermost_ = false;
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_WALK_H_

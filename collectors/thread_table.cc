@@ -8,6 +8,13 @@
 namespace unspool::collectors {
 namespace {
 
+// Never unmapped; nullptr: no memory.
+void* Map(size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
 // Everything of the thread before, but for the memory and the place in the
 // table.
 void Clear(ThreadState& state) {
@@ -26,19 +33,18 @@ void Clear(ThreadState& state) {
   state.is_disarmed = false;
   state.name = {};
   std::memset(static_cast<void*>(&state.log), 0, sizeof(state.log));
-  std::memset(static_cast<void*>(&state.scratch), 0, sizeof(state.scratch));
 }
 
 }  // namespace
 
 ThreadState* ThreadTable::MapNew() {
-  if (mapped_ == kMaxThreads) return nullptr;
-  void* memory = mmap(nullptr, sizeof(ThreadState), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  if (slots_ == nullptr) slots_ = static_cast<Slots*>(Map(sizeof(Slots)));
+  if (slots_ == nullptr || mapped_ == kMaxThreads) return nullptr;
+  void* memory = Map(sizeof(ThreadState));
+  if (memory == nullptr) return nullptr;
   auto* state = new (memory) ThreadState;
   state->index = mapped_;
-  states_[mapped_++].store(state, std::memory_order_release);
+  slots_->states[mapped_++].store(state, std::memory_order_release);
   return state;
 }
 
@@ -68,9 +74,9 @@ void ThreadTable::ForgetAfterFork() {
   used_ = 0;
   free_ = nullptr;
   for (uint32_t i = 0; i < mapped_; ++i) {
-    ThreadState* state = states_[i].load(std::memory_order_relaxed);
+    ThreadState* state = At(i);
     state->timer.ForgetAfterFork();
-    tids_[i] = 0;
+    slots_->tids[i] = 0;
     state->next_free = free_;
     free_ = state;
   }
@@ -78,7 +84,7 @@ void ThreadTable::ForgetAfterFork() {
 
 ThreadState* ThreadTable::FindByTid(int32_t tid) {
   for (uint32_t i = 0; i < mapped_; ++i) {
-    if (tids_[i] == tid) return states_[i].load(std::memory_order_relaxed);
+    if (slots_->tids[i] == tid) return At(i);
   }
   return nullptr;
 }

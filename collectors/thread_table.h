@@ -13,8 +13,8 @@ namespace unspool::collectors {
 
 // States are mapped when first needed, handed out again after Release(), and
 // never unmapped: whoever holds a pointer or an index may always look at it.
-// All but FindByIndex() under the engine's lock. A constinit object of 384 KiB
-// of zeroes, of which a process touches what it has threads for.
+// All but FindByIndex() under the engine's lock; FindByIndex() by ticks only,
+// which come after a first Acquire().
 class ThreadTable {
  public:
   static constexpr uint32_t kMaxThreads = 1 << 15;
@@ -34,15 +34,18 @@ class ThreadTable {
   // nullptr if there is none. Async-signal-safe; linear in the number of
   // threads, at two to four bytes a cycle.
   ThreadState* FindByTid(int32_t tid);
-  int32_t tid(const ThreadState& state) const { return tids_[state.index]; }
+  int32_t tid(const ThreadState& state) const {
+    return slots_->tids[state.index];
+  }
   void set_tid(const ThreadState& state, int32_t tid) {
-    tids_[state.index] = tid;
+    slots_->tids[state.index] = tid;
   }
 
   // nullptr for indexes not given out. Any thread, no lock. Async-signal-safe.
   ThreadState* FindByIndex(uint32_t index) const {
-    return index < kMaxThreads ? states_[index].load(std::memory_order_acquire)
-                               : nullptr;
+    return index < kMaxThreads
+               ? slots_->states[index].load(std::memory_order_acquire)
+               : nullptr;
   }
 
   // For the child after fork: every state is free again.
@@ -57,16 +60,25 @@ class ThreadTable {
   template <typename Visit>
   void ForEach(Visit visit) {
     for (uint32_t i = 0; i < mapped_; ++i) {
-      if (tids_[i] > 0) visit(*states_[i].load(std::memory_order_relaxed));
+      if (slots_->tids[i] > 0) visit(*At(i));
     }
   }
 
  private:
+  // 384 KiB of zeroes at first, of which a process touches what it has threads
+  // for.
+  struct Slots {
+    std::array<std::atomic<ThreadState*>, kMaxThreads> states;
+    std::array<int32_t, kMaxThreads> tids;  // 0: free
+  };
+
+  ThreadState* At(uint32_t index) const {
+    return slots_->states[index].load(std::memory_order_relaxed);
+  }
   ThreadState* MapNew();
 
-  std::array<std::atomic<ThreadState*>, kMaxThreads> states_{};
-  std::array<int32_t, kMaxThreads> tids_{};  // 0: free
-  uint32_t mapped_ = 0;                      // states_[0, mapped_) are there
+  Slots* slots_ = nullptr;
+  uint32_t mapped_ = 0;  // states [0, mapped_) are there
   uint32_t used_ = 0;
   ThreadState* free_ = nullptr;
 };

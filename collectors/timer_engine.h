@@ -37,7 +37,7 @@ class TimerEngine {
   struct Config {
     uint64_t period_ns = 0;
     uint32_t max_depth = 0;
-    int signal = SIGPROF;  // IsSampleSignal() accepts it
+    int signal = 0;  // IsSampleSignal() accepts it
   };
   enum class StartStatus : uint8_t {
     kOk,

@@ -1,0 +1,405 @@
+// What is written comes back: one image, one thread.
+
+#include "collectors/spool/spool_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/collectors/spool/test_spool.h"
+
+namespace unspool::collectors {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
+using unwind::Frame;
+using unwind::WalkEnd;
+
+constexpr unwind::ModuleId kApp = 0;
+constexpr unwind::ModuleId kLib = 7;
+constexpr uint64_t kAppBias = 0x555500000000;
+constexpr uint64_t kLibBias = 0x7f1200000000;
+
+class SpoolWriterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(writer_.Open(spool_.fd(), TestImage()), SpoolStatus::kOk);
+    unwind::Module app = TestModule(kAppBias, 0x9000, 0x10, "/usr/bin/app");
+    app.is_main = true;
+    ASSERT_TRUE(writer_.AddModule(kApp, app));
+    ASSERT_TRUE(writer_.AddModule(
+        kLib, TestModule(kLibBias, 0x5000, 0x60, "/lib/libx.so")));
+    writer_.AddThread(log_, 4712, "worker");
+  }
+  void TearDown() override { writer_.Close(); }
+
+  // Reads the file as it is now.
+  const SpoolReader& Read() {
+    bytes_ = spool_.Bytes();
+    reader_ = std::make_unique<SpoolReader>();
+    EXPECT_EQ(reader_->Open(bytes_), SpoolStatus::kOk);
+    return *reader_;
+  }
+
+  bool Sample(std::vector<Frame> frames, WalkEnd end, uint64_t weight) {
+    return writer_.AddSample(log_, SampleKind::kCpu,
+                             writer_.AddStack(frames, end), weight);
+  }
+
+  TestSpool spool_;
+  SpoolWriter writer_;
+  ThreadLog log_;
+  std::vector<uint8_t> bytes_;
+  std::unique_ptr<SpoolReader> reader_;
+};
+
+TEST_F(SpoolWriterTest, ImageComesBackWithAllItsFacts) {
+  writer_.NoteEnd(6'000'000'003, 900'000'004);
+  const ImageView image = Read().image(0);
+  EXPECT_EQ(image.index, 0u);
+  EXPECT_EQ(image.pid, 4711);
+  EXPECT_EQ(image.parent_pid, 4700);
+  EXPECT_EQ(image.start_realtime_ns, 1'700'000'000'000'000'001u);
+  EXPECT_EQ(image.start_monotonic_ns, 5'000'000'002u);
+  EXPECT_EQ(image.period_ns, 10'000'000u);
+  EXPECT_EQ(image.end_monotonic_ns, 6'000'000'003u);
+  EXPECT_EQ(image.end_cpu_ns, 900'000'004u);
+  EXPECT_EQ(ToString(image.engine), "timer");
+  EXPECT_EQ(ToString(image.executable), "/usr/bin/app");
+  EXPECT_EQ(ToString(image.command_line),
+            std::string("app\0--name\0two words\0", 21));
+  char host[256];
+  ASSERT_EQ(gethostname(host, sizeof(host)), 0);
+  EXPECT_EQ(ToString(image.hostname), host);
+}
+
+TEST_F(SpoolWriterTest, LastNoteOfTheEndCounts) {
+  writer_.NoteEnd(1, 2);
+  writer_.NoteEnd(30, 40);
+  const ImageView image = Read().image(0);
+  EXPECT_EQ(image.end_monotonic_ns, 30u);
+  EXPECT_EQ(image.end_cpu_ns, 40u);
+}
+
+TEST_F(SpoolWriterTest, ModulesComeBackOnceEach) {
+  // Again: as a handler does that sees the module for the second time.
+  ASSERT_TRUE(writer_.AddModule(
+      kLib, TestModule(kLibBias, 0x5000, 0x60, "/lib/libx.so")));
+  std::vector<ModuleView> modules;
+  Read().ForEachModule(0, [&](const ModuleView& m) { modules.push_back(m); });
+  ASSERT_EQ(modules.size(), 2u);
+  EXPECT_EQ(modules[0].id, kApp);
+  EXPECT_EQ(modules[0].flags, kModuleMain);
+  const ModuleView& lib = modules[1];
+  EXPECT_EQ(lib.id, kLib);
+  EXPECT_EQ(lib.flags, 0);
+  EXPECT_EQ(lib.start, kLibBias);
+  EXPECT_EQ(lib.end, kLibBias + 0x5000);
+  EXPECT_EQ(lib.bias, kLibBias);
+  EXPECT_EQ(ToString(lib.path), "/lib/libx.so");
+  ASSERT_EQ(lib.build_id.size(), 20u);
+  EXPECT_EQ(lib.build_id[0], 0x60);
+  EXPECT_EQ(lib.build_id[19], 0x60 + 19);
+  ASSERT_EQ(lib.segment_count, 1);
+  EXPECT_EQ(lib.segments[0].start, kLibBias + 0x1000);
+  EXPECT_EQ(lib.segments[0].end, kLibBias + 0x5000);
+  EXPECT_EQ(lib.segments[0].file_offset, 0x800u);
+}
+
+TEST_F(SpoolWriterTest, ManyModulesSpanChunksAndKeepLongPaths) {
+  const std::string long_path(6000, 'p');
+  for (unwind::ModuleId id = 100; id < 300; ++id) {
+    unwind::Module module = TestModule(id << 20, 0x4000, 1, "/lib/some.so");
+    if (id == 200) module.path = long_path.c_str();
+    module.segment_count = 1 + id % unwind::Module::kMaxSegments;
+    ASSERT_TRUE(writer_.AddModule(id, module));
+  }
+  std::map<unwind::ModuleId, ModuleView> modules;
+  Read().ForEachModule(0, [&](const ModuleView& m) { modules[m.id] = m; });
+  EXPECT_EQ(modules.size(), 202u);
+  for (unwind::ModuleId id = 100; id < 300; ++id) {
+    EXPECT_EQ(modules[id].bias, uint64_t{id} << 20);
+    EXPECT_EQ(modules[id].segment_count, 1 + id % unwind::Module::kMaxSegments);
+    EXPECT_EQ(modules[id].path.size(), id == 200 ? 4095u : 12u);
+  }
+}
+
+TEST_F(SpoolWriterTest, ModuleIdsBeyondTheTableAreRefused) {
+  EXPECT_FALSE(writer_.AddModule(kMaxModules,
+                                 TestModule(0x1000, 0x4000, 1, "/lib/y.so")));
+  EXPECT_TRUE(writer_.AddModule(kMaxModules - 1,
+                                TestModule(0x1000, 0x4000, 1, "/lib/y.so")));
+}
+
+TEST_F(SpoolWriterTest, NodesAreRelativeToTheirModuleAndKeepTheirFlags) {
+  constexpr uint64_t kNowhere = 0x1234567890;
+  const unwind::ModuleId kNotRecorded = 9;
+  ASSERT_TRUE(Sample({{kLibBias + 0x1110, kLib, /*exact=*/true, false},
+                      {kAppBias + 0x1220, kApp, false, /*guessed=*/true},
+                      {kNowhere, unwind::kNoModule, false, false},
+                      {kNowhere + 1, kNotRecorded, false, false}},
+                     WalkEnd::kBadMemory, 3));
+  const SpoolReader& reader = Read();
+  std::vector<CounterView> counters;
+  reader.ForEachThread(0, [&](const ThreadView& thread) {
+    reader.ForEachCounter(0, thread,
+                          [&](const CounterView& c) { counters.push_back(c); });
+  });
+  ASSERT_EQ(counters.size(), 1u);
+  EXPECT_EQ(counters[0].kind, SampleKind::kCpu);
+  EXPECT_EQ(counters[0].label_set, 0u);
+  struct Row {
+    uint64_t offset;
+    unwind::ModuleId module;
+    bool exact;
+    bool guessed;
+  };
+  const Row kExpected[] = {{0x1110, kLib, true, false},
+                           {0x1220, kApp, false, true},
+                           {kNowhere, unwind::kNoModule, false, false},
+                           {kNowhere + 1, unwind::kNoModule, false, false}};
+  uint32_t id = counters[0].stack;
+  for (const Row& row : kExpected) {
+    NodeView node;
+    ASSERT_TRUE(reader.FindNode(0, id, &node));
+    EXPECT_EQ(node.offset, row.offset);
+    EXPECT_EQ(node.module, row.module);
+    EXPECT_EQ(node.exact, row.exact);
+    EXPECT_EQ(node.guessed, row.guessed);
+    id = node.parent;
+  }
+  EXPECT_EQ(id, RootNode(WalkEnd::kBadMemory));
+}
+
+TEST_F(SpoolWriterTest, ModuleBelowItsLinkedAddressHasANegativeBias) {
+  const uint64_t bias = -uint64_t{0x7000};
+  ASSERT_TRUE(writer_.AddModule(30, TestModule(bias, 0x4000, 1, "/lib/z.so")));
+  ASSERT_TRUE(Sample({{0x1000, 30, true, false}}, WalkEnd::kRoot, 1));
+  EXPECT_THAT(
+      ReadSamples(Read(), 0)[4712],
+      ElementsAre(ReadSample{{0x8000}, RootNode(WalkEnd::kRoot), 1, 1}));
+}
+
+TEST_F(SpoolWriterTest, SamplesOfOneStackAddUp) {
+  const std::vector<Frame> frames = {{0x30, unwind::kNoModule, true, false},
+                                     {0x20, unwind::kNoModule, false, false}};
+  const NodeId stack = writer_.AddStack(frames, WalkEnd::kRoot);
+  EXPECT_EQ(writer_.AddStack(frames, WalkEnd::kRoot), stack);
+  ASSERT_TRUE(writer_.AddSample(log_, SampleKind::kCpu, stack, 100));
+  ASSERT_TRUE(writer_.AddSample(log_, SampleKind::kCpu, stack, 7));
+  EXPECT_THAT(
+      ReadSamples(Read(), 0)[4712],
+      ElementsAre(ReadSample{{0x30, 0x20}, RootNode(WalkEnd::kRoot), 2, 107}));
+}
+
+TEST_F(SpoolWriterTest, StacksThatDifferInOneThingAreDifferent) {
+  const Frame kBase = {0x30, unwind::kNoModule, false, false};
+  const struct {
+    std::vector<Frame> frames;
+    WalkEnd end;
+  } kRows[] = {
+      {{kBase}, WalkEnd::kRoot},
+      {{kBase}, WalkEnd::kDepth},
+      {{kBase, kBase}, WalkEnd::kRoot},
+      {{{0x31, unwind::kNoModule, false, false}}, WalkEnd::kRoot},
+      {{{0x30, unwind::kNoModule, true, false}}, WalkEnd::kRoot},
+      {{{0x30, unwind::kNoModule, false, true}}, WalkEnd::kRoot},
+      {{{kAppBias + 0x30, kApp, false, false}}, WalkEnd::kRoot},
+      {{{kLibBias + 0x30, kLib, false, false}}, WalkEnd::kRoot},
+      {{}, WalkEnd::kRoot},
+      {{}, WalkEnd::kBadCfi},
+  };
+  std::vector<NodeId> ids;
+  for (const auto& row : kRows) {
+    ids.push_back(writer_.AddStack(row.frames, row.end));
+    EXPECT_NE(ids.back(), 0u);
+  }
+  std::sort(ids.begin(), ids.end());
+  EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+TEST_F(SpoolWriterTest, KindsOfOneStackAreCountedApart) {
+  const NodeId stack = writer_.AddStack({}, WalkEnd::kRoot);
+  ASSERT_TRUE(writer_.AddSample(log_, SampleKind::kCpu, stack, 5));
+  ASSERT_TRUE(writer_.AddSample(log_, SampleKind::kWall, stack, 11));
+  std::map<SampleKind, uint64_t> weights;
+  const SpoolReader& reader = Read();
+  reader.ForEachThread(0, [&](const ThreadView& thread) {
+    reader.ForEachCounter(0, thread, [&](const CounterView& counter) {
+      weights[counter.kind] += counter.weight;
+    });
+  });
+  EXPECT_EQ(weights, (std::map<SampleKind, uint64_t>{{SampleKind::kCpu, 5},
+                                                     {SampleKind::kWall, 11}}));
+}
+
+TEST_F(SpoolWriterTest, StackWithoutRoomIsNotASample) {
+  EXPECT_FALSE(writer_.AddSample(log_, SampleKind::kCpu, 0, 5));
+}
+
+// Several node chunks, several counter levels, and every stack found again.
+TEST_F(SpoolWriterTest, HundredThousandStacksAreKeptApart) {
+  constexpr uint64_t kStacks = 100'000;
+  for (int round = 1; round <= 2; ++round) {
+    for (uint64_t i = 0; i < kStacks; ++i) {
+      ASSERT_TRUE(Sample({{i, unwind::kNoModule, true, false},
+                          {i / 100, unwind::kNoModule, false, false}},
+                         WalkEnd::kRoot, i + 1));
+    }
+  }
+  const auto samples = ReadSamples(Read(), 0)[4712];
+  ASSERT_EQ(samples.size(), kStacks);
+  std::vector<bool> seen(kStacks);
+  for (const ReadSample& sample : samples) {
+    ASSERT_EQ(sample.offsets.size(), 2u);
+    const uint64_t i = sample.offsets[0];
+    EXPECT_EQ(sample.offsets[1], i / 100);
+    EXPECT_EQ(sample.count, 2u);
+    EXPECT_EQ(sample.weight, 2 * (i + 1));
+    EXPECT_FALSE(seen[i]);
+    seen[i] = true;
+  }
+}
+
+TEST_F(SpoolWriterTest, ThreadHasItsLastNameCutToFifteenBytes) {
+  const struct {
+    const char* name;
+    const char* expected;
+  } kRows[] = {{"worker", "worker"},
+               {"123456789012345", "123456789012345"},
+               {"1234567890123456", "123456789012345"},
+               {"", ""}};
+  ASSERT_TRUE(Sample({}, WalkEnd::kRoot, 1));
+  for (const auto& row : kRows) {
+    writer_.SetThreadName(log_, row.name);
+    Read().ForEachThread(0, [&](const ThreadView& thread) {
+      EXPECT_STREQ(thread.name.data(), row.expected);
+    });
+  }
+}
+
+TEST_F(SpoolWriterTest, ThreadTakesRoomWithItsFirstSample) {
+  const size_t before = spool_.Bytes().size();
+  ThreadLog idle;
+  writer_.AddThread(idle, 4713, "idle");
+  writer_.SetThreadName(idle, "idler");
+  EXPECT_EQ(spool_.Bytes().size(), before);
+  EXPECT_TRUE(ReadSamples(Read(), 0).empty());
+}
+
+TEST_F(SpoolWriterTest, LossesAreCountedByCauseAndThread) {
+  ThreadLog other;
+  writer_.AddThread(other, 4713, "other");
+  writer_.AddLoss(log_, LossCause::kReentry, 3);
+  writer_.AddLoss(log_, LossCause::kReentry, 4);
+  writer_.AddLoss(other, LossCause::kBlocked, 50);
+  std::map<int32_t, LossArray> losses;
+  Read().ForEachThread(
+      0, [&](const ThreadView& thread) { losses[thread.tid] = thread.losses; });
+  ASSERT_EQ(losses.size(), 2u);
+  const auto reentry = static_cast<size_t>(LossCause::kReentry);
+  const auto blocked = static_cast<size_t>(LossCause::kBlocked);
+  EXPECT_EQ(losses[4712][reentry].count, 2u);
+  EXPECT_EQ(losses[4712][reentry].weight, 7u);
+  EXPECT_EQ(losses[4712][blocked].count, 0u);
+  EXPECT_EQ(losses[4713][blocked].count, 1u);
+  EXPECT_EQ(losses[4713][blocked].weight, 50u);
+}
+
+TEST_F(SpoolWriterTest, SamplingIsWantedUntilTheToolSaysStop) {
+  EXPECT_TRUE(writer_.sampling_wanted());
+  const uint32_t stop = 0;
+  ASSERT_EQ(pwrite(spool_.fd(), &stop, sizeof(stop), kSpoolPageSize),
+            ssize_t{sizeof(stop)});
+  EXPECT_FALSE(writer_.sampling_wanted());
+}
+
+TEST(SpoolWriter, WantsNoSamplesWhileNotOpen) {
+  SpoolWriter writer;
+  EXPECT_FALSE(writer.sampling_wanted());
+}
+
+TEST_F(SpoolWriterTest, ImagesOfOneSpoolStayApart) {
+  ASSERT_TRUE(
+      Sample({{0x77, unwind::kNoModule, true, false}}, WalkEnd::kRoot, 1));
+  // As an exec'ed program does, which finds the same file.
+  SpoolWriter second;
+  ASSERT_EQ(second.Open(spool_.fd(), TestImage(4999)), SpoolStatus::kOk);
+  ThreadLog log;
+  second.AddThread(log, 4999, "second");
+  const std::vector<Frame> frames = {{0x88, unwind::kNoModule, true, false}};
+  ASSERT_TRUE(second.AddSample(log, SampleKind::kCpu,
+                               second.AddStack(frames, WalkEnd::kDepth), 2));
+  second.Close();
+  const SpoolReader& reader = Read();
+  ASSERT_EQ(reader.image_count(), 2u);
+  EXPECT_EQ(reader.image(0).pid, 4711);
+  EXPECT_EQ(reader.image(1).pid, 4999);
+  EXPECT_EQ(reader.image(1).index, 1u);
+  const uint32_t root = RootNode(WalkEnd::kRoot);
+  const uint32_t depth = RootNode(WalkEnd::kDepth);
+  EXPECT_THAT(ReadSamples(reader, 0)[4712],
+              ElementsAre(ReadSample{{0x77}, root, 1, 1}));
+  EXPECT_THAT(ReadSamples(reader, 1)[4999],
+              ElementsAre(ReadSample{{0x88}, depth, 1, 2}));
+}
+
+TEST_F(SpoolWriterTest, BytesAreThoseOfTheFile) {
+  ASSERT_TRUE(
+      Sample({{0x77, unwind::kNoModule, true, false}}, WalkEnd::kRoot, 9));
+  SpoolReader reader;
+  ASSERT_EQ(reader.Open(writer_.bytes()), SpoolStatus::kOk);
+  EXPECT_THAT(ReadSamples(reader, 0)[4712],
+              ElementsAre(ReadSample{{0x77}, RootNode(WalkEnd::kRoot), 1, 9}));
+}
+
+// FORMAT.md's numbers, looked up by hand in a small recording.
+TEST_F(SpoolWriterTest, BytesAreWhereTheFormatSays) {
+  ASSERT_TRUE(
+      Sample({{kLibBias + 0x1234, kLib, true, false}}, WalkEnd::kRoot, 0x55));
+  const std::vector<uint8_t> bytes = spool_.Bytes();
+  const auto u16 = [&](size_t at) {
+    return bytes[at] | uint32_t{bytes[at + 1]} << 8;
+  };
+  const auto u32 = [&](size_t at) {
+    return u16(at) | uint32_t{u16(at + 2)} << 16;
+  };
+  const auto u64 = [&](size_t at) {
+    return u32(at) | uint64_t{u32(at + 4)} << 32;
+  };
+  EXPECT_EQ(std::string(bytes.begin(), bytes.begin() + 8), "UNSPOOL1");
+  EXPECT_EQ(u32(8), 1u);                     // version
+  EXPECT_EQ(u32(12), 32u);                   // header size
+  EXPECT_EQ(u64(16), kTestCapacity / 4096);  // capacity
+  EXPECT_EQ(u64(24), bytes.size() / 4096);   // next free page
+  EXPECT_EQ(u32(4096), 1u);                  // sampling
+  EXPECT_EQ(u32(4100), 1u);                  // next image
+  // image, modules, nodes of four pages, thread
+  const struct {
+    size_t page, type, pages;
+  } kChunks[] = {{2, 1, 1}, {3, 2, 1}, {4, 3, 4}, {8, 4, 1}};
+  for (const auto& chunk : kChunks) {
+    const size_t at = chunk.page * 4096;
+    EXPECT_EQ(std::string(&bytes[at], &bytes[at + 4]), "CHNK");
+    EXPECT_EQ(u16(at + 4), chunk.type);
+    EXPECT_EQ(u32(at + 8), 0u);  // image
+    EXPECT_EQ(u32(at + 12), chunk.pages);
+    EXPECT_EQ(u64(at + 16), at);
+  }
+  EXPECT_EQ(bytes.size(), 9u * 4096);
+  const size_t node = 4 * 4096 + 32;
+  EXPECT_EQ(u32(node), 1u);                 // parent: reached the root
+  EXPECT_EQ(u32(node + 4), 7u | 1u << 24);  // module, exact
+  EXPECT_EQ(u64(node + 8), 0x1234u);        // offset
+  EXPECT_EQ(u32(8 * 4096 + 32), 4712u);     // tid
+  size_t slot = 8 * 4096 + 192;
+  while (slot < bytes.size() && u32(slot) == 0) slot += 32;
+  ASSERT_LT(slot, bytes.size());
+  EXPECT_EQ(u32(slot), 16u);  // the first node
+  EXPECT_EQ(u16(slot + 4), 1u);
+  EXPECT_EQ(u64(slot + 16), 1u);
+  EXPECT_EQ(u64(slot + 24), 0x55u);
+}
+
+}  // namespace
+}  // namespace unspool::collectors

@@ -1,0 +1,85 @@
+#include "collectors/thread_table.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace unspool::collectors {
+namespace {
+
+TEST(ThreadTable, FindsStatesByIndexAndByThreadId) {
+  ThreadTable table;
+  ThreadState* one = table.Acquire(101);
+  ThreadState* two = table.Acquire(202);
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(two, nullptr);
+  EXPECT_EQ(table.used(), 2u);
+  EXPECT_EQ(table.FindByTid(101), one);
+  EXPECT_EQ(table.FindByTid(202), two);
+  EXPECT_EQ(table.FindByTid(303), nullptr);
+  EXPECT_EQ(table.FindByIndex(one->index), one);
+  EXPECT_EQ(table.FindByIndex(two->index), two);
+  EXPECT_EQ(table.FindByIndex(2), nullptr);
+  EXPECT_EQ(table.FindByIndex(ThreadTable::kMaxThreads), nullptr);
+  EXPECT_EQ(table.FindByIndex(UINT32_MAX), nullptr);
+}
+
+TEST(ThreadTable, HandsReleasedStatesOutAgainAsNew) {
+  ThreadTable table;
+  ThreadState* state = table.Acquire(101);
+  state->samples = 5;
+  state->name = {'x'};
+  state->stack = {1, 2};
+  const uint32_t index = state->index;
+  table.Release(*state);
+  EXPECT_EQ(table.FindByTid(101), nullptr);
+  EXPECT_EQ(table.FindByIndex(index), state);  // a late tick may still look
+
+  ASSERT_EQ(table.Acquire(202), state);
+  EXPECT_EQ(state->index, index);
+  EXPECT_EQ(state->samples, 0u);
+  EXPECT_EQ(state->name, TaskName{});
+  EXPECT_EQ(state->stack.high, 0u);
+  EXPECT_EQ(table.tid(*state), 202);
+}
+
+TEST(ThreadTable, VisitsThreadsThatRunAndMayReleaseThem) {
+  ThreadTable table;
+  for (const int32_t tid : {101, 202, 303}) table.Acquire(tid);
+  table.Acquire(ThreadTable::kStarting);
+  std::set<int32_t> seen;
+  table.ForEach([&](ThreadState& state) {
+    seen.insert(table.tid(state));
+    table.Release(state);
+  });
+  EXPECT_EQ(seen, (std::set<int32_t>{101, 202, 303}));
+  EXPECT_EQ(table.used(), 1u);
+}
+
+TEST(ThreadTable, IsFullAtItsLimit) {
+  ThreadTable table;
+  for (uint32_t i = 0; i < ThreadTable::kMaxThreads; ++i) {
+    ASSERT_NE(table.Acquire(1 + static_cast<int32_t>(i)), nullptr) << i;
+  }
+  EXPECT_EQ(table.Acquire(1 << 20), nullptr);
+  table.Release(*table.FindByIndex(7));
+  EXPECT_NE(table.Acquire(1 << 20), nullptr);
+}
+
+TEST(ThreadTable, IsAllFreeAfterFork) {
+  ThreadTable table;
+  ThreadState* state = table.Acquire(101);
+  table.Acquire(ThreadTable::kStarting);
+  table.ForgetAfterFork();
+  EXPECT_EQ(table.used(), 0u);
+  EXPECT_EQ(table.FindByTid(101), nullptr);
+  EXPECT_EQ(table.FindByIndex(state->index), state);
+}
+
+// Frames at depth 1024 come on top, 16 KiB.
+TEST(ThreadTable, AThreadTakesLessThanHalfOfItsShare) {
+  EXPECT_LE(sizeof(ThreadState), 16u << 10);
+}
+
+}  // namespace
+}  // namespace unspool::collectors

@@ -1,0 +1,330 @@
+// The engine with the real unwinder and a real spool, in this process. What
+// only an agent adds (pthread_create in front of libc's) is done by hand here.
+
+#include "collectors/timer_engine.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "collectors/period.h"
+#include "collectors/spool/spool_reader.h"
+
+namespace unspool::collectors {
+namespace {
+
+constexpr uint64_t kMsNs = 1'000'000;
+constexpr uint64_t kPeriodNs = 10 * kMsNs;
+
+// One per process: both must outlive every tick.
+constinit unwind::SelfUnwinder unwinder;
+constinit TimerEngine engine;
+
+struct ThreadSums {
+  uint64_t samples = 0;
+  uint64_t weight_ns = 0;
+  std::map<LossCause, uint64_t> lost_ns;
+  std::string name;
+};
+
+void SpinMs(uint64_t ms) {
+  const uint64_t end = ThreadCpuNs(gettid()) + ms * kMsNs;
+  while (ThreadCpuNs(gettid()) < end) {
+    for (int i = 0; i < 10'000; ++i) asm volatile("");
+  }
+}
+
+int forwarded = 0;
+void CountForwarded(int) { ++forwarded; }
+
+// A recording in memory for each test.
+class TimerEngineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(unwinder.Init(), unwind::SelfUnwinder::InitStatus::kOk);
+    fd_ = memfd_create("spool", MFD_CLOEXEC);
+    ASSERT_EQ(SpoolWriter::Create(fd_, 64 << 20), SpoolStatus::kOk);
+    ImageInfo info;
+    info.pid = getpid();
+    ASSERT_EQ(writer_.Open(fd_, info), SpoolStatus::kOk);
+    recorder_.Begin(unwinder, writer_);
+  }
+  void TearDown() override {
+    writer_.Close();
+    close(fd_);
+  }
+
+  void Start() {
+    TimerEngine::Config config;
+    config.period_ns = kPeriodNs;
+    config.max_depth = 128;
+    config.signal = SIGPROF;
+    ASSERT_EQ(engine.Start(config, recorder_), TimerEngine::StartStatus::kOk);
+  }
+  static void Stop() {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    engine.Stop(mask);
+  }
+
+  // What was recorded so far, by thread id.
+  std::map<int32_t, ThreadSums> Recorded() {
+    SpoolReader reader;
+    std::map<int32_t, ThreadSums> sums;
+    EXPECT_EQ(reader.Open(writer_.bytes()), SpoolStatus::kOk);
+    reader.ForEachThread(0, [&](const ThreadView& thread) {
+      ThreadSums& sum = sums[thread.tid];
+      sum.name = thread.name.data();
+      reader.ForEachCounter(0, thread, [&](const CounterView& counter) {
+        EXPECT_EQ(counter.kind, SampleKind::kCpu);
+        sum.samples += counter.count;
+        sum.weight_ns += counter.weight;
+      });
+      for (size_t cause = 0; cause < kLossCauseCount; ++cause) {
+        if (thread.losses[cause].count == 0) continue;
+        sum.lost_ns[static_cast<LossCause>(cause)] +=
+            thread.losses[cause].weight;
+      }
+    });
+    return sums;
+  }
+
+  int fd_ = -1;
+  SpoolWriter writer_;
+  Recorder recorder_;
+};
+
+// A period for the start, one kernel tick and what a busy machine adds.
+constexpr double kSlackNs = 3 * kPeriodNs;
+
+TEST_F(TimerEngineTest, SumOfWeightsIsTheCpuTimeOfEachThread) {
+  std::atomic<int32_t> other_tid{0};
+  std::atomic<bool> go{false};
+  std::thread other([&] {
+    pthread_setname_np(pthread_self(), "other");
+    other_tid = gettid();
+    while (!go) usleep(1000);
+    SpinMs(300);
+    while (go) usleep(1000);
+  });
+  while (other_tid == 0) usleep(1000);
+  Start();
+  go = true;
+  SpinMs(600);
+  while (ThreadCpuNs(other_tid) < 300 * kMsNs) usleep(1000);
+  Stop();
+  go = false;
+  other.join();
+
+  std::map<int32_t, ThreadSums> sums = Recorded();
+  EXPECT_NEAR(static_cast<double>(sums[gettid()].weight_ns), 600e6, kSlackNs);
+  EXPECT_NEAR(static_cast<double>(sums[other_tid].weight_ns), 300e6, kSlackNs);
+  EXPECT_EQ(sums[other_tid].name, "other");
+  EXPECT_GT(sums[gettid()].samples, 0u);
+  EXPECT_EQ(engine.totals().samples,
+            sums[gettid()].samples + sums[other_tid].samples);
+}
+
+struct Started {
+  ThreadState* state;
+  int32_t tid;
+  unwind::StackBounds stack;
+};
+
+void* RunAsAgentWould(void* argument) {
+  auto* started = static_cast<Started*>(argument);
+  const ThreadState::Start start = started->state->start;
+  engine.BeginThread(*started->state);
+  started->stack = started->state->stack;
+  started->tid = gettid();
+  start.routine(start.argument);
+  engine.EndThread(started->state);
+  return nullptr;
+}
+
+TEST_F(TimerEngineTest, AToldThreadIsSampledWithItsStackBoundsUntilItEnds) {
+  Start();
+  std::atomic<bool> ran{false};
+  const auto routine = [](void* flag) -> void* {
+    pthread_setname_np(pthread_self(), "told");
+    SpinMs(200);
+    *static_cast<std::atomic<bool>*>(flag) = true;
+    return nullptr;
+  };
+  Started started{};
+  started.state =
+      engine.PrepareThread({routine, &ran}, RequestedStack(nullptr));
+  ASSERT_NE(started.state, nullptr);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, nullptr, &RunAsAgentWould, &started), 0);
+  pthread_join(thread, nullptr);
+  EXPECT_TRUE(ran);
+  EXPECT_GT(started.stack.high, started.stack.low);
+  Stop();
+  std::map<int32_t, ThreadSums> sums = Recorded();
+  EXPECT_NEAR(static_cast<double>(sums[started.tid].weight_ns), 200e6,
+              kSlackNs);
+  EXPECT_EQ(sums[started.tid].name, "told");
+}
+
+TEST_F(TimerEngineTest, AThreadThatIsNotMadeIsAbandoned) {
+  Start();
+  ThreadState* state = engine.PrepareThread({nullptr, nullptr}, {});
+  ASSERT_NE(state, nullptr);
+  engine.AbandonThread(*state);
+  // Its state is free for the next one.
+  EXPECT_EQ(engine.PrepareThread({nullptr, nullptr}, {}), state);
+  engine.AbandonThread(*state);
+  Stop();
+}
+
+TEST_F(TimerEngineTest, WhenItDoesNotRunThereIsNothingToPrepare) {
+  EXPECT_FALSE(engine.is_running());
+  EXPECT_EQ(engine.PrepareThread({nullptr, nullptr}, {}), nullptr);
+}
+
+TEST_F(TimerEngineTest, AThreadThatNobodyToldOfIsFoundFromATick) {
+  Start();
+  std::atomic<int32_t> tid{0};
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    tid = gettid();
+    while (!done) SpinMs(1);
+  });
+  while (tid == 0) usleep(1000);
+  // Ticks of this thread, until one of them has looked.
+  for (int i = 0; i < 200 && Recorded()[tid].samples == 0; ++i) SpinMs(50);
+  EXPECT_GT(Recorded()[tid].samples, 0u);
+  done = true;
+  other.join();
+  Stop();
+}
+
+TEST_F(TimerEngineTest, TimeOfAThreadThatBlocksTheSignalIsALoss) {
+  std::atomic<int32_t> tid{0};
+  std::atomic<bool> go{false};
+  std::atomic<bool> done{false};
+  bool is_blocked_at_end = false;
+  std::thread other([&] {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPROF);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    tid = gettid();
+    while (!go) usleep(1000);
+    SpinMs(200);
+    done = true;
+    while (go) usleep(1000);
+    pthread_sigmask(SIG_BLOCK, nullptr, &set);
+    is_blocked_at_end = sigismember(&set, SIGPROF) == 1;
+  });
+  while (tid == 0) usleep(1000);
+  Start();
+  go = true;
+  while (!done) usleep(1000);
+  Stop();
+  go = false;
+  other.join();
+  std::map<int32_t, ThreadSums> sums = Recorded();
+  EXPECT_EQ(sums[tid].samples, 0u);
+  EXPECT_NEAR(static_cast<double>(sums[tid].lost_ns[LossCause::kBlocked]),
+              200e6, kSlackNs);
+  EXPECT_TRUE(is_blocked_at_end);
+}
+
+TEST_F(TimerEngineTest, ATickThatComesAfterStopIsNobodys) {
+  Start();
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPROF);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  sigset_t pending;
+  do {
+    SpinMs(1);
+    sigpending(&pending);
+  } while (sigismember(&pending, SIGPROF) == 0);
+  Stop();
+  const std::map<int32_t, ThreadSums> before = Recorded();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  SpinMs(30);
+  EXPECT_EQ(Recorded()[gettid()].samples,
+            before.contains(gettid()) ? before.at(gettid()).samples : 0);
+}
+
+TEST_F(TimerEngineTest, SignalsOfOthersGoToTheHandlerBefore) {
+  // Ours is in place since the first Start() of this process: put another's on
+  // top, and start again on top of that.
+  signal(SIGPROF, &CountForwarded);
+  Start();
+  forwarded = 0;
+  raise(SIGPROF);
+  EXPECT_EQ(forwarded, 1);
+  // A timer of the program on the same signal, with a value that is not ours.
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGPROF;
+  event.sigev_value.sival_int = 7;
+  timer_t timer;
+  ASSERT_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+  const itimerspec soon = {{0, 0}, {0, 1'000'000}};
+  timer_settime(timer, 0, &soon, nullptr);
+  while (forwarded < 2) usleep(1000);
+  timer_delete(timer);
+  Stop();
+  raise(SIGPROF);
+  EXPECT_EQ(forwarded, 3);
+}
+
+TEST_F(TimerEngineTest, AReplacedHandlerMakesTheTimeALoss) {
+  Start();
+  struct sigaction ours;
+  sigaction(SIGPROF, nullptr, &ours);
+  signal(SIGPROF, SIG_IGN);
+  SpinMs(200);
+  Stop();
+  sigaction(SIGPROF, &ours, nullptr);
+  EXPECT_NEAR(
+      static_cast<double>(Recorded()[gettid()].lost_ns[LossCause::kBlocked]),
+      200e6, kSlackNs);
+}
+
+TEST_F(TimerEngineTest, NothingIsRecordedOnceTheToolAskedToStop) {
+  Start();
+  SpinMs(100);
+  void* map = mmap(nullptr, 2 * kSpoolPageSize, PROT_READ | PROT_WRITE,
+                   MAP_SHARED, fd_, 0);
+  auto* control =
+      reinterpret_cast<SpoolControl*>(static_cast<char*>(map) + kSpoolPageSize);
+  __atomic_store_n(&control->sampling, 0, __ATOMIC_RELAXED);
+  const uint64_t before = Recorded()[gettid()].weight_ns;
+  EXPECT_GT(before, 0u);
+  SpinMs(200);
+  Stop();
+  ThreadSums sums = Recorded()[gettid()];
+  EXPECT_LE(sums.weight_ns, before + kPeriodNs);
+  EXPECT_TRUE(sums.lost_ns.empty());
+  munmap(map, 2 * kSpoolPageSize);
+}
+
+TEST_F(TimerEngineTest, StartsAndStopsLeaveNoTimerBehind) {
+  for (int i = 0; i < 2'000; ++i) {
+    Start();
+    Stop();
+  }
+  char byte;
+  const int timers = open("/proc/self/timers", O_RDONLY);
+  ASSERT_GE(timers, 0);
+  EXPECT_EQ(read(timers, &byte, 1), 0);
+  close(timers);
+}
+
+}  // namespace
+}  // namespace unspool::collectors

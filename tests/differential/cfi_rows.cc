@@ -33,6 +33,11 @@ struct AllColumns {
 using Machine = CfiMachine<AllColumns>;
 using Row = Machine::Row;
 
+// With its sign, whichever it is.
+std::string Signed(int64_t value) {
+  return (value < 0 ? "" : "+") + std::to_string(value);
+}
+
 std::string RuleText(const RegisterRule& rule) {
   switch (rule.kind) {
     case RuleKind::kUnspecified:
@@ -42,9 +47,7 @@ std::string RuleText(const RegisterRule& rule) {
       return "s";
     case RuleKind::kOffset:
     case RuleKind::kValOffset: {
-      std::string text = rule.kind == RuleKind::kOffset ? "c" : "v";
-      Append(&text, "%+" PRId64, rule.value);
-      return text;
+      return (rule.kind == RuleKind::kOffset ? "c" : "v") + Signed(rule.value);
     }
     case RuleKind::kRegister:
       return LongRegisterName(rule.register_or_size);
@@ -58,9 +61,7 @@ std::string RuleText(const RegisterRule& rule) {
 
 std::string CfaText(const CfaRule& cfa) {
   if (cfa.kind == CfaRule::Kind::kExpression) return "exp";
-  std::string text = RegisterName(cfa.register_or_size);
-  Append(&text, "%+" PRId64, cfa.value);
-  return text;
+  return RegisterName(cfa.register_or_size) + Signed(cfa.value);
 }
 
 class Dump {
@@ -135,7 +136,7 @@ class Dump {
       Append(&out_, "CIE \"%s\" cf=%" PRIu64 " df=%" PRId64 " ra=%" PRIu64 "\n",
              augmentation.c_str(), cie.code_alignment, cie.data_alignment,
              cie.ra_register);
-      return PrintRows(cie, no_fde);
+      return PrintRows(cie, no_fde, cie.instructions);
     }
     PrintCieFields(cie, augmentation);
     PrintAugmentationData(AugmentationData(Read(entry.body), true, cie));
@@ -166,7 +167,7 @@ class Dump {
     PrintEntryStart(entry);
     Append(&out_, "FDE cie=%08" PRIx64 " pc=%016" PRIx64 "..%016" PRIx64 "\n",
            Offset(entry.cie_address), fde.pc_begin, fde.pc_end);
-    if (rows_) return PrintRows(cie, fde);
+    if (rows_) return PrintRows(cie, fde, fde.instructions);
     PrintAugmentationData(AugmentationData(Read(entry.body), false, cie));
     return PrintInstructions(cie, fde, fde.instructions);
   }
@@ -197,26 +198,26 @@ class Dump {
     out_ += '\n';
   }
 
-  // readelf leaves the table out if there is no instruction but nops.
-  bool PrintRows(const Cie& cie, const Fde& fde) {
-    const bool is_cie =
-        fde.instructions.size == 0 && fde.address == cie.address;
+  // The rows of `fde`; `code` are the instructions of the entry itself. readelf
+  // leaves the table out if they are nothing but nops.
+  bool PrintRows(const Cie& cie, const Fde& fde, const AddressRange& code) {
     Columns columns;
-    bool all_nops = true;
-    if (!MarkColumns(cie, cie.instructions, &columns, &all_nops)) return false;
-    if (!is_cie) {
-      all_nops = true;
-      if (!MarkColumns(cie, fde.instructions, &columns, &all_nops))
-        return false;
+    bool cie_is_nops = true, all_nops = true;
+    if (!MarkColumns(cie, cie.instructions, &columns, &cie_is_nops) ||
+        !MarkColumns(cie, code, &columns, &all_nops)) {
+      return false;
     }
     if (all_nops) return true;
     PrintColumnHeads(columns, cie.ra_register);
     return machine_.ForEachRow(
         source_, section_, cie, fde, [&](const Row& row) {
-          Append(&out_, "%016" PRIx64 " %-8s ", row.pc,
-                 CfaText(row.cfa).c_str());
+          AppendHex(&out_, row.pc, 16);
+          out_ += ' ';
+          AppendPadded(&out_, CfaText(row.cfa), 8);
+          out_ += ' ';
           ForEachColumn(columns, [&](size_t column) {
-            Append(&out_, "%-5s ", RuleText(row.registers[column]).c_str());
+            AppendPadded(&out_, RuleText(row.registers[column]), 5);
+            out_ += ' ';
           });
           out_ += '\n';
         });

@@ -202,7 +202,8 @@ class Writer {
   void Number(char kind) {
     switch (kind) {
       case 'u':
-        return Append(out_, "%lu", reader_.Uleb128());
+        *out_ += std::to_string(reader_.Uleb128());
+        return;
       case 's':
         return Append(out_, "%ld", reader_.Sleb128());
       case '1':
@@ -234,7 +235,9 @@ class Writer {
   void Advance(uint64_t factor) {
     const uint64_t delta = factor * context_.cie->code_alignment;
     context_.pc += delta;
-    Append(out_, "%lu to %016lx", delta, context_.pc);
+    *out_ += std::to_string(delta);
+    *out_ += " to ";
+    AppendHex(out_, context_.pc, 16);
   }
 
   void SetLocation() {
@@ -301,6 +304,17 @@ void Append(std::string* out, const char* format, ...) {
   const int size = vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
   out->append(text, static_cast<size_t>(size));
+}
+
+void AppendHex(std::string* out, uint64_t value, int digits) {
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
+    *out += "0123456789abcdef"[value >> shift & 0xf];
+  }
+}
+
+void AppendPadded(std::string* out, const std::string& text, size_t width) {
+  *out += text;
+  if (text.size() < width) out->append(width - text.size(), ' ');
 }
 
 bool AppendInstruction(ByteReader& reader, InstructionContext* context,

@@ -31,6 +31,11 @@ std::string LongRegisterName(uint64_t number);
 [[gnu::format(printf, 2, 3)]] void Append(std::string* out, const char* format,
                                           ...);
 
+// Appends `value` in `digits` hexadecimal digits, and `text` with spaces up to
+// `width`: what rows consist of, where snprintf would take most of the time.
+void AppendHex(std::string* out, uint64_t value, int digits);
+void AppendPadded(std::string* out, const std::string& text, size_t width);
+
 // What instructions are relative to, and where they have got to.
 struct InstructionContext {
   const CfiSection* section;

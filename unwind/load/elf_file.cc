@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "unwind/byte_reader.h"
+#include "unwind/eh_frame_hdr.h"
+
 namespace unspool::unwind {
 namespace {
 
@@ -57,47 +60,6 @@ bool FindBuildIdNote(std::span<const uint8_t> notes, uint64_t alignment,
     offset = (end + mask) & ~mask;
   }
   return false;
-}
-
-// The eh_frame_ptr of an .eh_frame_hdr (LSB Core, "The .eh_frame_hdr section"):
-// version, three encodings, then the pointer. `hdr.address` is its link
-// address.
-std::optional<uint64_t> EhFramePointer(const ElfRange& hdr) {
-  constexpr uint64_t kPointer = 4;
-  constexpr uint8_t kPcRelative = 0x10, kDataRelative = 0x30;
-  if (hdr.bytes.size() < kPointer || hdr.bytes[0] != 1) return std::nullopt;
-  const uint8_t encoding = hdr.bytes[1];
-  std::optional<uint64_t> value;
-  switch (encoding & 0x0f) {
-    case 0x00:  // absptr
-    case 0x04:  // udata8
-    case 0x0c:  // sdata8
-      value = ReadAt<uint64_t>(hdr.bytes, kPointer);
-      break;
-    case 0x02:  // udata2
-      value = ReadAt<uint16_t>(hdr.bytes, kPointer);
-      break;
-    case 0x03:  // udata4
-      value = ReadAt<uint32_t>(hdr.bytes, kPointer);
-      break;
-    case 0x0a:  // sdata2
-      value = ReadAt<int16_t>(hdr.bytes, kPointer);
-      break;
-    case 0x0b:  // sdata4
-      value = ReadAt<int32_t>(hdr.bytes, kPointer);
-      break;
-  }
-  if (!value) return std::nullopt;
-  switch (encoding & 0xf0) {
-    case 0:
-      return *value;
-    case kPcRelative:
-      return *value + hdr.address + kPointer;
-    case kDataRelative:
-      return *value + hdr.address;
-    default:  // indirect, or relative to what a file does not tell
-      return std::nullopt;
-  }
 }
 
 }  // namespace
@@ -266,10 +228,12 @@ std::optional<ElfRange> ElfFile::EhFrameHdr() const {
 
 std::optional<ElfRange> ElfFile::EhFrame() const {
   if (const auto section = FindSection(".eh_frame")) return Contents(*section);
-  const auto hdr = EhFrameHdr();
-  if (!hdr) return std::nullopt;
-  const auto address = EhFramePointer(*hdr);
-  return address ? LoadedFrom(*address) : std::nullopt;
+  const auto range = EhFrameHdr();
+  if (!range) return std::nullopt;
+  ByteReader reader(range->bytes, range->address);
+  const auto hdr = ParseEhFrameHdr(reader, range->bytes.size());
+  if (!hdr || hdr->eh_frame == 0) return std::nullopt;
+  return LoadedFrom(hdr->eh_frame);
 }
 
 BuildId ElfFile::FindBuildId() const {

@@ -101,6 +101,18 @@ TEST(ElfFile, FindsEhFrameThroughItsHeaderWhereThereAreNoSections) {
   }
 }
 
+TEST(ElfFile, DoesNotTakeTheStartOfAFileLinkedAtZeroForItsEhFrame) {
+  TestElf image;
+  image.header.e_shoff = 0;
+  image.programs[0].p_vaddr = 0;
+  image.eh_frame_hdr[1] = 0xff;  // DW_EH_PE_omit
+  const std::vector<uint8_t> bytes = image.Bytes();
+  ElfFile elf;
+  ASSERT_EQ(elf.Parse(bytes), ElfError::kNone);
+  EXPECT_TRUE(elf.LoadedFrom(0).has_value());
+  EXPECT_FALSE(elf.EhFrame().has_value());
+}
+
 TEST(ElfFile, HasNoEhFrameWhereTheSectionIsKeptWithoutItsBytes) {
   TestElf image;  // as `objcopy --only-keep-debug` leaves it
   image.sections[3].sh_type = SHT_NOBITS;

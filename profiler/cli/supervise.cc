@@ -45,11 +45,13 @@ class Supervisor {
   bool Reap();
   void PassOn(const siginfo_t& info);
   bool HasOwnCopy(const siginfo_t& info) const;
-  void StopWithProgram();
+  void StopWithProgram();  // if it is time to
 
   const pid_t program_;
   const SignalGate& gate_;
+  // Both must be true for the tool to stop; either may come first.
   bool asked_to_stop_ = false;
+  bool program_stopped_ = false;
   ProgramEnd end_;
 };
 
@@ -74,13 +76,15 @@ bool Supervisor::Run(std::optional<nanoseconds> deadline) {
   }
 }
 
-// Signals of one number merge, so one SIGCHLD may stand for a stop and an end.
+// Signals of one number merge, so one SIGCHLD may stand for several changes.
 bool Supervisor::Reap() {
   int status = 0;
   rusage usage{};
-  while (wait4(program_, &status, WNOHANG | WUNTRACED, &usage) == program_) {
-    if (WIFSTOPPED(status)) {
-      if (asked_to_stop_ && WSTOPSIG(status) == SIGTSTP) StopWithProgram();
+  while (wait4(program_, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage) ==
+         program_) {
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+      program_stopped_ = WIFSTOPPED(status) && WSTOPSIG(status) == SIGTSTP;
+      StopWithProgram();
       continue;
     }
     end_.wait_status = status;
@@ -100,12 +104,16 @@ bool Supervisor::HasOwnCopy(const siginfo_t& info) const {
 }
 
 void Supervisor::PassOn(const siginfo_t& info) {
-  if (info.si_signo == SIGTSTP) asked_to_stop_ = true;
   if (!HasOwnCopy(info)) kill(program_, info.si_signo);
+  if (info.si_signo != SIGTSTP) return;
+  asked_to_stop_ = true;
+  StopWithProgram();
 }
 
 void Supervisor::StopWithProgram() {
+  if (!asked_to_stop_ || !program_stopped_) return;
   asked_to_stop_ = false;
+  program_stopped_ = false;
   raise(SIGSTOP);
   siginfo_t continued{};
   const bool goes_on = waitid(P_PID, static_cast<id_t>(program_), &continued,

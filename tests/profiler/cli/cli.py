@@ -28,7 +28,7 @@ def as_nobody():
     """Command prefix that gives up root; empty for those who are not root."""
     if os.geteuid() != 0:
         return []
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
+    return [shutil.which("setpriv"), f"--reuid={NOBODY}", f"--regid={NOBODY}",
             "--clear-groups"]
 
 

@@ -27,7 +27,7 @@ class Views(cli.Case):
         report = self.run_tool("report", "profile.pb.gz").stdout
         folded = self.run_tool("export", "profile.pb.gz", "--format",
                                "folded").stdout
-        self.assertRegex(folded, r"(?m)^.*main;Spin.* \d+$")
+        self.assertRegex(folded, r"(?m)^_start;.*;main;.*Spin \d+$")
         rows = [
             # arguments, file or None for stdout, its contents
             ([], None, report),

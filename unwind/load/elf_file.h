@@ -89,7 +89,9 @@ class ElfFile {
   // .eh_frame_hdr: PT_GNU_EH_FRAME, else the section. Async-signal-safe.
   std::optional<ElfRange> EhFrameHdr() const;
   // .eh_frame: the section, else from the header's eh_frame_ptr to the end of
-  // its segment (the terminator ends it earlier). Async-signal-safe.
+  // its segment, which is more than the section has. Its terminator tells where
+  // it ends, but not every file has one (Debian's ld.so does not).
+  // Async-signal-safe.
   std::optional<ElfRange> EhFrame() const;
 
   // NT_GNU_BUILD_ID of PT_NOTE, else of SHT_NOTE; size 0 if there is none of 1

@@ -12,32 +12,69 @@ ARCHIVES = {
 
 # Sources that never run in the handler: they start, stop and read.
 SETUP_SOURCES = (
-    "unwind/load/*",
     "exporters/*",
     "profiler/*",
+    "unwind/load/*",
+    "unwind/fde_index.*",
+    "unwind/mapped_memory.*",
+    "unwind/module_setup.*",
+    "unwind/own_files.*",
+    "unwind/self_unwinder_setup.*",
+    "unwind/startup_object.*",
+    "collectors/stack_bounds.*",
     "collectors/spool/*_setup.cc",
     "collectors/spool/spool_reader.*",
     "collectors/spool/malloc_array.h",
 )
 
-# The signal handler, as the linker knows it.
-HANDLER = ""
+# Setup code that a source of both kinds calls where it starts and stops. That
+# the handler does not get there is the stack check's business: it would have to
+# know how much stack they use.
+SETUP_CALLS = {
+    "collectors/timer_engine.cc": {
+        "_ZN7unspool10collectors14NewThreadStackERKNS0_12StackRequestE",
+        "_ZN7unspool10collectors15MainThreadStackEv",
+    },
+}
 
-# Stack that functions of libc use, with room: these are leaves or thin wrappers
-# of system calls.
-EXTERNAL_STACK_BYTES = {}
+# The signal handler, as the linker knows it: TimerEngine::OnSignal.
+HANDLER = "_ZN7unspool10collectors11TimerEngine8OnSignalEiP9siginfo_tPv"
 
-# Functions that call through a pointer, and what they may reach.
-INDIRECT_CALLS = {}
+# Stack that functions of libc use, in bytes, with room: all are leaves or thin
+# wrappers of system calls.
+EXTERNAL_STACK_BYTES = {
+    "__errno_location": 16,
+    "_dl_find_object": 128,  # through a pointer that is resolved at start
+    "clock_gettime": 128,    # calls the vDSO
+    "madvise": 16,
+    "memcmp": 64,
+    "memcpy": 64,
+    "memset": 64,
+    "mmap": 32,
+    "munmap": 16,
+    "prctl": 64,
+    "pthread_sigmask": 32,
+    "sigaddset": 16,
+    "sigorset": 16,
+    "syscall": 16,
+    # The program's own handler of our signal: its stack is not ours, and it
+    # would run in any case.
+    "the program's handler": 0,
+}
+
+# Functions that call through a pointer, and what that may be.
+INDIRECT_CALLS = {
+    "_ZN7unspool6unwind12LaterModules": {"_dl_find_object"},
+    "_ZN7unspool10collectors13ForwardSignal": {"the program's handler"},
+}
 
 
 def is_setup(path):
     return any(fnmatch.fnmatch(path, pattern) for pattern in SETUP_SOURCES)
 
 
-def is_setup_member(folder, source):
-    """`source`: a member's name without ".o", which has lost its folder."""
-    return is_setup(f"{folder}/{source}")
+def setup_calls(folder, source):
+    return SETUP_CALLS.get(f"{folder}/{source}", set())
 
 
 def is_handler_source(path):

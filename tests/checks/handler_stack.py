@@ -51,6 +51,24 @@ def strip(name):
     return name.rsplit(":", 1)[-1]
 
 
+def complete(name, sizes):
+    """The name under which GCC gives the size: of a constructor or destructor
+    that is both the complete object's and the base's it tells the latter's
+    (Itanium C++ ABI 5.1.4.3)."""
+    if name in sizes:
+        return name
+    base = re.sub(r"(C|D)1E", r"\g<1>2E", name)
+    return base if base in sizes else name
+
+
+def pointer_targets(name, indirect):
+    """What the function may call through a pointer; keys are prefixes."""
+    for prefix, targets in indirect.items():
+        if strip(name).startswith(prefix):
+            return targets
+    raise StackError(f"{name}: calls through a pointer; not listed")
+
+
 def deepest(graph, root, external, indirect):
     """(bytes, path) of the deepest path from `root`. `external`: bytes below
     functions that are not ours. `indirect`: the functions that a caller may
@@ -58,6 +76,7 @@ def deepest(graph, root, external, indirect):
     known, active = {}, []
 
     def visit(name):
+        name = complete(name, graph.sizes)
         if name in known:
             return known[name]
         if name in active:
@@ -70,9 +89,7 @@ def deepest(graph, root, external, indirect):
         callees = set(graph.calls.get(name, ()))
         if INDIRECT in callees:
             callees.remove(INDIRECT)
-            if strip(name) not in indirect:
-                raise StackError(f"{name}: calls through a pointer; not listed")
-            callees |= indirect[strip(name)]
+            callees |= pointer_targets(name, indirect)
         below = max((visit(callee) for callee in sorted(callees)),
                     default=(0, []))
         active.pop()

@@ -31,12 +31,13 @@ ARROWS = {
 # What libunspool.so is made of: nothing that needs libstdc++ at run time.
 AGENT_FOLDERS = {"unwind", "unwind/arch", "unwind/load", "collectors",
                  "collectors/spool", "exporters/raw", "profiler/agent"}
+# <new> is for placement new: what allocates shows in the fence's symbols.
 AGENT_HEADERS = {"array", "atomic", "bit", "concepts", "cstddef", "cstdint",
-                 "cstring", "limits", "optional", "span", "type_traits",
+                 "cstring", "limits", "new", "optional", "span", "type_traits",
                  "utility"}
 # Header-only parts that code outside the signal handler may use as well.
-SETUP_HEADERS = AGENT_HEADERS | {"algorithm", "cerrno", "cstdio", "cstdlib",
-                                 "new", "string_view"}
+SETUP_HEADERS = AGENT_HEADERS | {"algorithm", "cerrno", "cinttypes", "cstdio",
+                                 "cstdlib", "string_view", "tuple"}
 # Public headers are C.
 C_FOLDERS = {"profiler/include"}
 

@@ -26,8 +26,10 @@ class FenceSymbols(unittest.TestCase):
         handler, setup = [], []
         for archive, folder in fence.ARCHIVES.items():
             for member in archive_symbols.members(BUILD / "lib" / archive):
-                is_setup = fence.is_setup_member(folder, member.source)
+                # A member has lost the folder that its source was in.
+                is_setup = fence.is_setup(f"{folder}/{member.source}")
                 (setup if is_setup else handler).append(member)
+                member.undefined -= fence.setup_calls(folder, member.source)
         self.assertGreater(len(handler), 10)
         self.assertEqual(
             archive_symbols.violations(handler, setup, allowed_symbols()), [])
@@ -41,8 +43,9 @@ class FenceSymbols(unittest.TestCase):
     def test_violations_are_found(self):
         sources = {
             "handler.c": "void Ours(void); void Start(void);"
-                         "void* malloc(unsigned long);"
-                         "void Tick(void) { Ours(); Start(); malloc(1); }",
+                         "int pthread_mutex_lock(void*);"
+                         "void Tick(void) { Ours(); Start();"
+                         "                  pthread_mutex_lock(0); }",
             "helper.c": "void Ours(void) {}",
             "start.c": "void Start(void) {}",
         }
@@ -58,7 +61,7 @@ class FenceSymbols(unittest.TestCase):
         messages = archive_symbols.violations(handler, setup, set())
         self.assertEqual(len(messages), 2, messages)
         self.assertIn("Start is setup code", messages[0])
-        self.assertIn("malloc is not allowed", messages[1])
+        self.assertIn("pthread_mutex_lock is not allowed", messages[1])
 
 
 if __name__ == "__main__":

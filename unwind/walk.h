@@ -130,7 +130,7 @@ class Walker {
         status = cfi_.ApplyRow(now, memory_, &up);
         caller_.exact = answer.is_signal_frame;
         // vfork has popped its return address into a register.
-        may_keep_sp = frame.exact;
+        may_keep_sp = frame.exact && !answer.is_signal_frame;
         break;
       case Answer::Kind::kNone:
       case Answer::Kind::kBad:

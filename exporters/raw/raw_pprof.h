@@ -34,7 +34,7 @@ struct RawOptions {
   uint64_t end_monotonic_ns = 0;
   bool gzip = false;
   // More comments, each "unspool.key=value"; NUL-terminated strings.
-  std::span<const char* const> comments;
+  std::span<const char* const> comments = {};
 };
 
 // Writes the whole profile of `spool` (the file's bytes). Gives the totals that

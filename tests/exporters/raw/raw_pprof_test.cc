@@ -1,0 +1,521 @@
+// What a recording means in pprof's terms, read back by protoc's code.
+
+#include "exporters/raw/raw_pprof.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "tests/exporters/raw/recording.h"
+#include "tests/exporters/raw/written_profile.h"
+
+namespace unspool::exporters {
+namespace {
+
+using collectors::LossCause;
+using collectors::TestImage;
+using collectors::TestModule;
+using collectors::ThreadLog;
+using ::testing::ElementsAre;
+using ::testing::IsSupersetOf;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+using unwind::kNoModule;
+using unwind::WalkEnd;
+
+constexpr uint64_t kApp = 0x555500000000;  // segment from + 0x1000
+constexpr uint64_t kLib = 0x7f1200000000;
+
+// A recording of one image with a program (module 3) and a library (module 1).
+class RawPprofTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Begin(TestImage(), kApp, kLib); }
+
+  void Begin(const collectors::ImageInfo& info, uint64_t app, uint64_t lib) {
+    recording_.BeginImage(info);
+    unwind::Module program = TestModule(app, 0x9000, 0xa0, "/usr/bin/app");
+    program.is_main = true;
+    ASSERT_TRUE(recording_.writer().AddModule(
+        1, TestModule(lib, 0x5000, 0x0b, "/lib/libx.so")));
+    ASSERT_TRUE(recording_.writer().AddModule(3, program));
+  }
+
+  WrittenProfile Write(const RawOptions& options = {}) {
+    WrittenProfile written(recording_.Bytes(), options);
+    ExpectValid(written);
+    return written;
+  }
+
+  Recording recording_;
+};
+
+TEST_F(RawPprofTest, TypesPeriodAndTimes) {
+  recording_.writer().NoteEnd(5'000'000'002 + 1'234'567, 77);
+  const WrittenProfile written = Write();
+  const auto& profile = written.proto();
+  ASSERT_EQ(profile.sample_type_size(), 2);
+  EXPECT_EQ(written.text(profile.sample_type(0).type()), "samples");
+  EXPECT_EQ(written.text(profile.sample_type(0).unit()), "count");
+  EXPECT_EQ(written.text(profile.sample_type(1).type()), "cpu");
+  EXPECT_EQ(written.text(profile.sample_type(1).unit()), "nanoseconds");
+  EXPECT_EQ(written.text(profile.default_sample_type()), "cpu");
+  EXPECT_EQ(written.text(profile.period_type().type()), "cpu");
+  EXPECT_EQ(written.text(profile.period_type().unit()), "nanoseconds");
+  EXPECT_EQ(profile.period(), 10'000'000);
+  EXPECT_EQ(profile.time_nanos(), 1'700'000'000'000'000'001);
+  EXPECT_EQ(profile.duration_nanos(), 1'234'567);
+}
+
+TEST_F(RawPprofTest, DurationComesFromWhoKnowsTheEnd) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  recording_.Sample(log, {{kApp + 0x1000, 3, true, false}}, WalkEnd::kRoot, 600,
+                    2);
+  // Nobody does: at least as long as the busiest thread ran.
+  EXPECT_EQ(Write().proto().duration_nanos(), 1200);
+  // The tool does.
+  const uint64_t start = TestImage().start_monotonic_ns;
+  EXPECT_EQ(Write({.end_monotonic_ns = start + 9000}).proto().duration_nanos(),
+            9000);
+  // The image itself does.
+  recording_.writer().NoteEnd(start + 8000, 1);
+  EXPECT_EQ(Write({.end_monotonic_ns = start + 9000}).proto().duration_nanos(),
+            8000);
+}
+
+TEST_F(RawPprofTest, RecordingWithoutSamplesIsAValidProfile) {
+  const WrittenProfile written = Write();
+  EXPECT_EQ(written.proto().sample_size(), 0);
+  EXPECT_EQ(written.totals().samples, 0u);
+  EXPECT_EQ(written.totals().images, 1u);
+  ASSERT_EQ(written.proto().mapping_size(), 1);
+  EXPECT_EQ(written.text(written.mapping(1).filename()), "/usr/bin/app");
+}
+
+TEST_F(RawPprofTest, AddressIsThePcIfExactElseOneLess) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  recording_.Sample(log,
+                    {{kLib + 0x1230, 1, /*exact=*/true, false},
+                     {kLib + 0x1340, 1, /*exact=*/false, false},
+                     {kApp + 0x1450, 3, false, false}},
+                    WalkEnd::kRoot, 30);
+  EXPECT_THAT(Write().Stacks(), ElementsAre(Pair("/lib/libx.so+0x7f1200001230;"
+                                                 "/lib/libx.so+0x7f120000133f;"
+                                                 "/usr/bin/app+0x55550000144f",
+                                                 ElementsAre(1, 30))));
+}
+
+TEST_F(RawPprofTest, MappingsAreSegmentsWithTheProgramFirst) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  unwind::Module two = TestModule(0x100000, 0x8000, 0x30, "/lib/two.so");
+  two.segment_count = 2;
+  two.segments[0] = {0x101000, 0x102000, 0x1000};
+  two.segments[1] = {0x104000, 0x106000, 0x2400};
+  ASSERT_TRUE(recording_.writer().AddModule(4, two));
+  recording_.Sample(log,
+                    {{0x104010, 4, true, false},
+                     {0x101011, 4, false, false},
+                     {kLib + 0x1340, 1, false, false}},
+                    WalkEnd::kRoot, 1);
+  const WrittenProfile written = Write();
+  struct Row {
+    const char* file;
+    uint64_t start, limit, offset;
+    const char* build_id;
+  };
+  const Row kExpected[] = {
+      {"/usr/bin/app", kApp + 0x1000, kApp + 0x9000, 0x800,
+       "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3"},
+      {"/lib/two.so", 0x104000, 0x106000, 0x2400,
+       "303132333435363738393a3b3c3d3e3f40414243"},
+      {"/lib/two.so", 0x101000, 0x102000, 0x1000,
+       "303132333435363738393a3b3c3d3e3f40414243"},
+      {"/lib/libx.so", kLib + 0x1000, kLib + 0x5000, 0x800,
+       "0b0c0d0e0f101112131415161718191a1b1c1d1e"},
+  };
+  ASSERT_EQ(written.proto().mapping_size(), 4);
+  for (int i = 0; i < 4; ++i) {
+    const auto& mapping = written.proto().mapping(i);
+    EXPECT_EQ(written.text(mapping.filename()), kExpected[i].file);
+    EXPECT_EQ(mapping.memory_start(), kExpected[i].start);
+    EXPECT_EQ(mapping.memory_limit(), kExpected[i].limit);
+    EXPECT_EQ(mapping.file_offset(), kExpected[i].offset);
+    EXPECT_EQ(written.text(mapping.build_id()), kExpected[i].build_id);
+    EXPECT_FALSE(mapping.has_functions());
+    EXPECT_FALSE(mapping.has_filenames());
+    EXPECT_FALSE(mapping.has_line_numbers());
+    EXPECT_FALSE(mapping.has_inline_frames());
+  }
+}
+
+TEST_F(RawPprofTest, ReturnAddressAtASegmentsStartBelongsToTheOneBefore) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  unwind::Module two = TestModule(0x100000, 0x8000, 0x30, "/lib/two.so");
+  two.segment_count = 2;
+  two.segments[0] = {0x101000, 0x102000, 0x1000};
+  two.segments[1] = {0x102000, 0x103000, 0x5000};
+  ASSERT_TRUE(recording_.writer().AddModule(4, two));
+  recording_.Sample(log, {{0x102000, 4, /*exact=*/false, false}},
+                    WalkEnd::kRoot, 1);
+  const WrittenProfile written = Write();
+  ASSERT_EQ(written.proto().location_size(), 1);
+  EXPECT_EQ(written.location(1).address(), 0x101fffu);
+  EXPECT_EQ(written.mapping(written.location(1).mapping_id()).file_offset(),
+            0x1000u);
+}
+
+TEST_F(RawPprofTest, EachAddressIsOneLocation) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  // The same address as a leaf, and as a caller one byte further.
+  recording_.Sample(log,
+                    {{kApp + 0x1230, 3, /*exact=*/true, false},
+                     {kApp + 0x1231, 3, /*exact=*/false, false},
+                     {kApp + 0x1231, 3, /*exact=*/false, false}},
+                    WalkEnd::kRoot, 1);
+  const WrittenProfile written = Write();
+  EXPECT_EQ(written.proto().location_size(), 1);
+  EXPECT_THAT(written.proto().sample(0).location_id(), ElementsAre(1, 1, 1));
+}
+
+TEST_F(RawPprofTest, EveryAddressHasAMappingWhateverItIs) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  unwind::Module vdso =
+      TestModule(0x7fff00000000, 0x2000, 0, "linux-vdso.so.1");
+  vdso.is_vdso = true;
+  ASSERT_TRUE(recording_.writer().AddModule(5, vdso));
+  const unwind::ModuleId kUnloaded = 6;  // never recorded
+  recording_.Sample(log,
+                    {{~uint64_t{0}, kNoModule, true, false},
+                     {0, kNoModule, true, false},
+                     {0, kNoModule, false, false},
+                     {0xffffffff81000000, kNoModule, true, false},
+                     {0x7fff00001100, 5, true, false},
+                     {0x300000, kUnloaded, true, false},
+                     {kApp + 0x20, 3, true, false}},  // in no segment
+                    WalkEnd::kRoot, 1);
+  EXPECT_THAT(
+      Write().Stacks(),
+      ElementsAre(Pair("[unknown]+0xfffffffffffffffe;[unknown]+0x0;"
+                       "[unknown]+0xfffffffffffffffe;"
+                       "[unknown]+0xffffffff81000000;[vdso]+0x7fff00001100;"
+                       "[unknown]+0x300000;[unknown]+0x555500000020",
+                       ElementsAre(1, 1))));
+}
+
+TEST_F(RawPprofTest, UnknownSpansOnlyWhatItHas) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  recording_.Sample(log,
+                    {{0x7000123, kNoModule, true, false},
+                     {0x5000123, kNoModule, true, false}},
+                    WalkEnd::kRoot, 1);
+  const WrittenProfile written = Write();
+  const auto& unknown = written.proto().mapping(1);
+  EXPECT_EQ(unknown.memory_start(), 0x5000000u);
+  EXPECT_EQ(unknown.memory_limit(), 0x7001000u);
+}
+
+TEST_F(RawPprofTest, SampleCarriesWhoItWas) {
+  recording_.AddThread(4711, "main-name");
+  ThreadLog& worker = recording_.AddThread(4712, "worker");
+  recording_.Sample(worker, {}, WalkEnd::kRoot, 1);
+  // The main thread has no sample: the process is called as its program.
+  EXPECT_THAT(
+      Write().Labels(0),
+      UnorderedElementsAre(Pair("pid", "4711"), Pair("tid", "4712"),
+                           Pair("thread", "worker"), Pair("comm", "app")));
+}
+
+TEST_F(RawPprofTest, ProcessIsCalledAsItsMainThread) {
+  ThreadLog& worker = recording_.AddThread(4712, "worker");
+  recording_.Sample(worker, {}, WalkEnd::kRoot, 1);
+  ThreadLog& main = recording_.AddThread(4711, "main-name");
+  recording_.Sample(main, {}, WalkEnd::kRoot, 1);
+  const WrittenProfile written = Write();
+  EXPECT_EQ(written.Labels(0).at("comm"), "main-name");
+  EXPECT_EQ(written.Labels(1).at("thread"), "main-name");
+  EXPECT_EQ(written.totals().threads, 2u);
+}
+
+TEST_F(RawPprofTest, GuessedFramesLabelTheirSamples) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  recording_.Sample(log,
+                    {{kApp + 0x1230, 3, true, false},
+                     {kApp + 0x1240, 3, false, /*guessed=*/true}},
+                    WalkEnd::kRoot, 3);
+  recording_.Sample(log, {{kApp + 0x1250, 3, true, false}}, WalkEnd::kRoot, 5);
+  const WrittenProfile written = Write();
+  for (int i = 0; i < 2; ++i) {
+    const bool is_guessed = written.proto().sample(i).value(1) == 3;
+    EXPECT_EQ(written.Labels(i).count("unwind"), is_guessed ? 1u : 0u);
+    if (is_guessed) {
+      EXPECT_EQ(written.Labels(i).at("unwind"), "guessed");
+    }
+  }
+}
+
+TEST_F(RawPprofTest, StackThatIsNotWholeSaysSoOutermost) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  const struct {
+    WalkEnd end;
+    const char* name;
+    int count;
+  } kRows[] = {
+      {WalkEnd::kRoot, nullptr, 1},   {WalkEnd::kDepth, "depth", 2},
+      {WalkEnd::kNoCfi, "no-cfi", 3}, {WalkEnd::kBadMemory, "bad-memory", 4},
+      {WalkEnd::kLoop, "loop", 5},    {WalkEnd::kBadCfi, "bad-cfi", 6}};
+  for (const auto& row : kRows) {
+    recording_.Sample(log, {{kApp + 0x1230, 3, true, false}}, row.end, 10,
+                      row.count);
+  }
+  const WrittenProfile written = Write();
+  const std::string leaf = "/usr/bin/app+0x555500001230";
+  const auto stacks = written.Stacks();
+  const auto comments = written.Comments();
+  EXPECT_EQ(stacks.size(), std::size(kRows));
+  for (const auto& row : kRows) {
+    const std::string stack =
+        row.name == nullptr
+            ? leaf
+            : leaf + ";[truncated: " + std::string(row.name) + "]";
+    ASSERT_TRUE(stacks.contains(stack)) << stack;
+    EXPECT_THAT(stacks.at(stack), ElementsAre(row.count, 10 * row.count));
+    if (row.name == nullptr) continue;
+    EXPECT_EQ(comments.at(std::string("truncated.") + row.name),
+              std::to_string(row.count));
+  }
+  EXPECT_EQ(written.totals().samples, 21u);
+  EXPECT_EQ(written.totals().truncated, 20u);
+  EXPECT_EQ(comments.at("truncated"), "20");
+  EXPECT_EQ(comments.at("samples"), "21");
+}
+
+TEST_F(RawPprofTest, LossesWeighButAreNoSamples) {
+  ThreadLog& log = recording_.AddThread(4712, "worker");
+  recording_.Sample(log, {{kApp + 0x1230, 3, true, false}}, WalkEnd::kRoot, 7);
+  recording_.writer().AddLoss(log, LossCause::kFull, 100);
+  recording_.writer().AddLoss(log, LossCause::kFull, 20);
+  recording_.writer().AddLoss(log, LossCause::kReentry, 0);
+  const WrittenProfile written = Write();
+  EXPECT_THAT(written.Stacks(),
+              UnorderedElementsAre(
+                  Pair("/usr/bin/app+0x555500001230", ElementsAre(1, 7)),
+                  Pair("[lost: full]", ElementsAre(0, 120))));
+  EXPECT_EQ(written.Labels(1).at("thread"), "worker");
+  EXPECT_EQ(written.totals().lost, 3u);
+  EXPECT_EQ(written.totals().weight_ns, 127u);
+  EXPECT_THAT(written.Comments(),
+              IsSupersetOf({Pair("lost", "3"), Pair("lost.full", "2"),
+                            Pair("lost.reentry", "1")}));
+}
+
+TEST_F(RawPprofTest, EveryCauseOfLossHasItsName) {
+  const struct {
+    LossCause cause;
+    const char* name;
+  } kRows[] = {{LossCause::kFull, "[lost: full]"},
+               {LossCause::kReentry, "[lost: reentry]"},
+               {LossCause::kBlocked, "[lost: blocked]"},
+               {LossCause::kNoStack, "[lost: no-stack]"},
+               {LossCause::kNoTimer, "[lost: no-timer]"}};
+  static_assert(std::size(kRows) == collectors::kLossCauseCount);
+  ThreadLog& log = recording_.AddThread(4712, "worker");
+  int64_t weight = 1;
+  for (const auto& row : kRows) {
+    recording_.writer().AddLoss(log, row.cause, weight *= 3);
+  }
+  const auto stacks = Write().Stacks();
+  weight = 1;
+  for (const auto& row : kRows) {
+    ASSERT_TRUE(stacks.contains(row.name)) << row.name;
+    EXPECT_THAT(stacks.at(row.name), ElementsAre(0, weight *= 3));
+  }
+}
+
+TEST_F(RawPprofTest, CommentsTellHowItWasRecorded) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  // 8 samples in 100 ms of CPU time: 80 a second, of 100 asked for.
+  recording_.Sample(log, {}, WalkEnd::kRoot, 12'500'000, 8);
+  recording_.writer().NoteEnd(1, 101'000'000);
+  const char* const kMore[] = {"unspool.output=x y.pb.gz"};
+  EXPECT_THAT(Write({.comments = kMore}).Comments(),
+              IsSupersetOf({Pair("command", "app --name 'two words'"),
+                            Pair("engine", "timer"), Pair("frequency", "100"),
+                            Pair("rate", "80"), Pair("cpu_ns", "101000000"),
+                            Pair("images", "1"), Pair("threads", "1"),
+                            Pair("samples", "8"), Pair("truncated", "0"),
+                            Pair("lost", "0"), Pair("version", "0.1.0"),
+                            Pair("output", "x y.pb.gz")}));
+}
+
+TEST_F(RawPprofTest, CommandIsQuotedAsForAShell) {
+  const struct {
+    std::string command_line;
+    const char* expected;
+  } kRows[] = {
+      {std::string("a\0b\0", 4), "a b"},
+      {std::string("sh\0-c\0exec x\0", 13), "sh -c 'exec x'"},
+      {std::string("echo\0it's\0", 10), "echo 'it'\\''s'"},
+      {std::string("echo\0\0x\0", 8), "echo '' x"},
+      {std::string("cut sho", 7), "'cut sho'"},
+      {std::string("f\xff\0", 3), "'f?'"},
+  };
+  for (const auto& row : kRows) {
+    Recording recording;
+    collectors::ImageInfo info = TestImage();
+    info.command_line = row.command_line;
+    recording.BeginImage(info);
+    EXPECT_EQ(WrittenProfile(recording.Bytes()).Comments().at("command"),
+              row.expected);
+  }
+}
+
+TEST_F(RawPprofTest, NamesThatAreNotUtf8AreCleaned) {
+  ThreadLog& log = recording_.AddThread(4712, "caf\xe9");
+  recording_.Sample(log, {}, WalkEnd::kRoot, 1);
+  EXPECT_EQ(Write().Labels(0).at("thread"), "caf?");
+}
+
+TEST_F(RawPprofTest, SameFileElsewhereIsTheSameMapping) {
+  ThreadLog& parent = recording_.AddThread(4711, "app");
+  recording_.Sample(parent, {{kLib + 0x1230, 1, true, false}}, WalkEnd::kRoot,
+                    3);
+  Begin(TestImage(4800), kApp + 0x70000, kLib - 0x30000);
+  ThreadLog& child = recording_.AddThread(4800, "app");
+  recording_.Sample(child, {{kLib - 0x30000 + 0x1230, 1, true, false}},
+                    WalkEnd::kRoot, 5);
+  const WrittenProfile written = Write();
+  EXPECT_EQ(written.totals().images, 2u);
+  EXPECT_EQ(written.proto().location_size(), 1);
+  EXPECT_EQ(written.proto().mapping_size(), 2);
+  EXPECT_THAT(written.Stacks(), ElementsAre(Pair("/lib/libx.so+0x7f1200001230",
+                                                 ElementsAre(2, 8))));
+  EXPECT_EQ(written.Labels(0).at("pid"), "4711");
+  EXPECT_EQ(written.Labels(1).at("pid"), "4800");
+}
+
+TEST_F(RawPprofTest, FilesThatDifferInOneThingAreNotMerged) {
+  unwind::Module base = TestModule(0x100000, 0x8000, 0x30, "/lib/v.so");
+  unwind::Module other_path = base;
+  other_path.path = "/lib/w.so";
+  unwind::Module other_build = base;
+  other_build.build_id.bytes[7] ^= 1;
+  unwind::Module other_offset = base;
+  other_offset.segments[0].file_offset += 0x1000;
+  unwind::Module larger = base;
+  larger.segments[0].end += 0x1000;
+  unwind::Module nameless = base;
+  nameless.build_id.size = 0;
+  unwind::Module nameless_elsewhere = nameless;
+  nameless_elsewhere.segments[0].start += 0x10000;
+  nameless_elsewhere.segments[0].end += 0x10000;
+  const unwind::Module kModules[] = {
+      base,   other_path, other_build,       other_offset,
+      larger, nameless,   nameless_elsewhere};
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  unwind::ModuleId id = 10;
+  for (const unwind::Module& module : kModules) {
+    ASSERT_TRUE(recording_.writer().AddModule(id, module));
+    recording_.Sample(log, {{module.segments[0].start, id, true, false}},
+                      WalkEnd::kRoot, 1);
+    ++id;
+  }
+  // And the program's.
+  EXPECT_EQ(Write().proto().mapping_size(), 1 + int{std::size(kModules)});
+}
+
+// `sh -c 'exec app'`: one process, two programs.
+TEST(RawPprof, ProgramThatTheCommandBecameIsFirst) {
+  Recording recording;
+  const auto begin = [&](int32_t pid, const char* path, uint8_t seed) {
+    recording.BeginImage(TestImage(pid));
+    unwind::Module module = TestModule(0x10000 * seed, 0x8000, seed, path);
+    module.is_main = true;
+    ASSERT_TRUE(recording.writer().AddModule(0, module));
+    ThreadLog& log = recording.AddThread(pid, "t");
+    recording.Sample(log, {{module.segments[0].start, 0, true, false}},
+                     WalkEnd::kRoot, 1);
+  };
+  begin(50, "/bin/sh", 1);
+  begin(50, "/usr/bin/app", 2);
+  begin(51, "/usr/bin/child", 3);
+  const WrittenProfile written(recording.Bytes());
+  ExpectValid(written);
+  EXPECT_EQ(written.text(written.mapping(1).filename()), "/usr/bin/app");
+  EXPECT_EQ(written.proto().mapping_size(), 3);
+}
+
+TEST_F(RawPprofTest, GzipGivesTheSameBytes) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  for (uint64_t i = 0; i < 5000; ++i) {
+    recording_.Sample(log, {{kApp + 0x1000 + i, 3, true, false}},
+                      WalkEnd::kRoot, i);
+  }
+  const auto spool = recording_.Bytes();
+  std::string plain;
+  std::string gzip;
+  ASSERT_EQ(WriteToString(spool, {}, &plain), RawStatus::kOk);
+  ASSERT_EQ(WriteToString(spool, {.gzip = true}, &gzip), RawStatus::kOk);
+  EXPECT_LT(gzip.size(), plain.size() / 2);
+  std::string unpacked(plain.size() + 1, '\0');
+  z_stream stream{};
+  ASSERT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(gzip.data());
+  stream.avail_in = gzip.size();
+  stream.next_out = reinterpret_cast<Bytef*>(unpacked.data());
+  stream.avail_out = unpacked.size();
+  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+  EXPECT_EQ(stream.avail_in, 0u);
+  unpacked.resize(stream.total_out);
+  EXPECT_TRUE(unpacked == plain);
+  inflateEnd(&stream);
+}
+
+TEST_F(RawPprofTest, SinkThatFailsIsReported) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  for (uint64_t i = 0; i < 20'000; ++i) {
+    recording_.Sample(log,
+                      {{kApp + 0x1000 + i % 0x8000, 3, true, false},
+                       {i, kNoModule, false, false}},
+                      WalkEnd::kRoot, i);
+  }
+  const auto spool = recording_.Bytes();
+  for (const bool gzip : {false, true}) {
+    std::string whole;
+    ASSERT_EQ(WriteToString(spool, {.gzip = gzip}, &whole), RawStatus::kOk);
+    for (const size_t room : {size_t{0}, whole.size() / 2, whole.size() - 1}) {
+      struct Limited {
+        size_t room;
+        int calls_after_failure = 0;
+        bool has_failed = false;
+      } limited{room};
+      const ByteSink sink = {[](void* context, const void*, size_t size) {
+                               auto* self = static_cast<Limited*>(context);
+                               self->calls_after_failure += self->has_failed;
+                               self->has_failed |= size > self->room;
+                               self->room -= std::min(size, self->room);
+                               return !self->has_failed;
+                             },
+                             &limited};
+      EXPECT_EQ(WriteRawPprof(spool, {.gzip = gzip}, sink, nullptr),
+                RawStatus::kSinkFailed);
+      EXPECT_EQ(limited.calls_after_failure, 0);
+    }
+  }
+}
+
+TEST_F(RawPprofTest, StackOfAMillionFramesIsCutWithALabel) {
+  // Deeper than any walk of ours: as a hostile spool would have it.
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  std::vector<unwind::Frame> frames;
+  for (uint64_t i = 0; i < 1'000'000; ++i) {
+    frames.push_back({i, kNoModule, true, false});
+  }
+  recording_.Sample(log, frames, WalkEnd::kRoot, 1);
+  const WrittenProfile written = Write();
+  const auto& sample = written.proto().sample(0);
+  EXPECT_EQ(sample.location_id_size(), 16384 + 1);
+  EXPECT_EQ(written.Frame(sample.location_id(0)), "[unknown]+0x0");
+  EXPECT_EQ(written.Frame(sample.location_id(16384)), "[truncated: depth]");
+}
+
+}  // namespace
+}  // namespace unspool::exporters

@@ -24,6 +24,21 @@ uint64_t HashBytes(std::span<const uint8_t> bytes, uint64_t hash) {
   return hash;
 }
 
+// Longer paths are kept by their beginning in fingerprints.
+constexpr size_t kMaxPath = 512;
+
+// The public head of a link_map: address, name, dynamic section.
+bool CopyLinkMap(uint64_t address, link_map* map) {
+  const std::span bytes(reinterpret_cast<uint8_t*>(map), sizeof(*map));
+  return CopyFromSelf(address, bytes) == sizeof(*map);
+}
+
+std::span<const uint8_t> UpToNul(std::span<const uint8_t> text) {
+  size_t length = 0;
+  while (length < text.size() && text[length] != '\0') ++length;
+  return text.first(length);
+}
+
 uint32_t HashIdentity(const LaterModules::Identity& identity) {
   uint64_t hash = identity.start >> 12;
   hash = (hash ^ identity.link_map >> 4) * 0x9e3779b97f4a7c15;
@@ -141,15 +156,23 @@ LaterModules::Record* LaterModules::FindOrAdd(const Identity& identity,
   return record;
 }
 
-// The ELF header's page, where linkers put the build id, and the beginning of
-// the search table: which functions there are and how long.
+// The path, the ELF header's page, where linkers put the build id, and the
+// beginning of the search table: which functions there are and how long. The
+// path alone tells libraries apart that differ only in what is not loaded, such
+// as the names of their static functions.
 bool LaterModules::Fingerprint(const Identity& identity, WalkScratch& scratch,
                                uint64_t* fingerprint) const {
   constexpr size_t kTableBytes = 1024;
+  constexpr uint64_t kSeed = 0xcbf29ce484222325;
   const std::span<uint8_t> buffer(scratch.window);
+  link_map map;
+  if (!CopyLinkMap(identity.link_map, &map)) return false;
+  const size_t path = CopyFromSelf(reinterpret_cast<uint64_t>(map.l_name),
+                                   buffer.first(kMaxPath));
+  *fingerprint = HashBytes(UpToNul(buffer.first(path)), kSeed);
   const size_t header = CopyFromSelf(identity.start, buffer);
   if (header == 0) return false;
-  *fingerprint = HashBytes(buffer.first(header), 0xcbf29ce484222325);
+  *fingerprint = HashBytes(buffer.first(header), *fingerprint);
   if (identity.eh_frame_hdr == 0) return true;
   const size_t table =
       CopyFromSelf(identity.eh_frame_hdr, buffer.first(kTableBytes));
@@ -162,9 +185,8 @@ bool LaterModules::Fingerprint(const Identity& identity, WalkScratch& scratch,
 bool LaterModules::Describe(const Identity& identity, WalkScratch& scratch) {
   LoadedModule& loaded = scratch.described;
   loaded = LoadedModule();
-  link_map map;  // its public head: address, name, dynamic section
-  const std::span map_bytes(reinterpret_cast<uint8_t*>(&map), sizeof(map));
-  if (CopyFromSelf(identity.link_map, map_bytes) != sizeof(map)) return false;
+  link_map map;
+  if (!CopyLinkMap(identity.link_map, &map)) return false;
   scratch.page.size =
       CopyFromSelf(reinterpret_cast<uint64_t>(map.l_name), scratch.page.bytes);
 
@@ -229,8 +251,7 @@ void LaterModules::Publish(Record* record) {
 
 // Copies up to the NUL; "" if there is none, or no room.
 const char* LaterModules::KeepPath(std::span<const uint8_t> path) {
-  size_t length = 0;
-  while (length < path.size() && path[length] != '\0') ++length;
+  const size_t length = UpToNul(path).size();
   if (length == path.size()) return "";
   const auto size = static_cast<uint32_t>(length + 1);
   if (path_bytes_used_.load(std::memory_order_relaxed) > kPathBytes - size) {

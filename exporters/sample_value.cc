@@ -1,9 +1,11 @@
 #include "exporters/sample_value.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <span>
 
 #include "absl/status/status.h"
@@ -81,6 +83,18 @@ absl::StatusOr<size_t> SampleTypeIndex(const Profile& profile,
   return absl::InvalidArgumentError(message);
 }
 
+int64_t AddValues(int64_t a, int64_t b) {
+  constexpr std::numeric_limits<int64_t> kLimits;
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? kLimits.max() : kLimits.min();
+}
+
+int64_t Magnitude(int64_t value) {
+  return value < 0 ? -std::max(value, -std::numeric_limits<int64_t>::max())
+                   : value;
+}
+
 Quantity ScaleValue(int64_t value, std::string_view from, std::string_view to) {
   for (const UnitFamily& family : kFamilies) {
     const Unit* from_unit = FindUnit(family, from);
@@ -107,12 +121,8 @@ std::string FormatValue(int64_t value, std::string_view from,
   return text + quantity.unit;
 }
 
-std::string FormatPercentage(int64_t value, int64_t total) {
-  double percent = 0;
-  if (total != 0) {
-    percent =
-        100 * std::abs(static_cast<double>(value) / static_cast<double>(total));
-  }
+std::string FormatPercentage(double value, double total) {
+  const double percent = total == 0 ? 0 : 100 * std::abs(value / total);
   if (percent >= 99.95 && percent <= 100.05) return "  100%";
   char text[64];
   std::snprintf(text, sizeof(text), percent >= 1 ? "%5.2f%%" : "%5.2g%%",
@@ -124,8 +134,9 @@ std::string ChooseTableUnit(int64_t smallest, int64_t largest,
                             std::string_view unit) {
   if (smallest == 0) smallest = largest;
   std::string chosen = ScaleValue(smallest, unit, "auto").unit;
+  const int64_t hundredth = largest / 100 + (largest % 100 != 0 ? 1 : 0);
   if (chosen != ScaleValue(largest, unit, "auto").unit &&
-      smallest < largest / 100) {
+      smallest < hundredth) {
     // Two decimals show a hundredth of the larger unit.
     chosen = ScaleValue(100 * smallest, unit, "auto").unit;
   }

@@ -17,6 +17,11 @@ namespace unspool::exporters {
 absl::StatusOr<size_t> SampleTypeIndex(const Profile& profile,
                                        std::string_view type);
 
+// Sums and absolute values of a stranger's numbers: they end at the limits of
+// int64_t instead of overflowing. Never allocates.
+int64_t AddValues(int64_t a, int64_t b);
+int64_t Magnitude(int64_t value);
+
 // A number and the unit that it is to be read in.
 struct Quantity {
   double amount;
@@ -36,7 +41,7 @@ std::string FormatValue(int64_t value, std::string_view from,
 
 // `value` of `total`, at least two digits, 6 wide: " 1.25%", "  100%".
 // Not async-signal-safe: allocates.
-std::string FormatPercentage(int64_t value, int64_t total);
+std::string FormatPercentage(double value, double total);
 
 // The one unit for a table whose smallest and largest values these are: fine
 // enough that the smallest is not 0 when printed with two decimals.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "absl/container/flat_hash_map.h"
+#include "exporters/sample_value.h"
 
 namespace unspool::exporters {
 
@@ -24,7 +25,8 @@ StackTree::StackTree(const Profile& profile, const FrameNames& names,
         node = entry->second;
       }
     }
-    nodes_[node].self += sample.values[value_index];
+    nodes_[node].self =
+        AddValues(nodes_[node].self, sample.values[value_index]);
   }
 }
 

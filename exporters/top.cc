@@ -59,7 +59,7 @@ class TopBuilder {
       const Sample sample = profile_.sample(i);
       const int64_t value = sample.values[value_index];
       if (value == 0) continue;
-      table.total += std::abs(value);
+      table.total = AddValues(table.total, Magnitude(value));
       AddStack(sample.locations, value, i);
     }
     for (const auto& [edge, state] : edges_) {
@@ -92,7 +92,7 @@ class TopBuilder {
         const uint32_t name = frames[i];
         if (last_sample_[name] != sample) {
           last_sample_[name] = sample;
-          rows_[name].cum += value;
+          rows_[name].cum = AddValues(rows_[name].cum, value);
         }
         if (can_be_inlined_[name] && caller != kNoIndex && caller != name) {
           AddEdge(caller, name, i + 1 != frames.size(), sample);
@@ -100,7 +100,8 @@ class TopBuilder {
         caller = name;
       }
     }
-    if (caller != kNoIndex) rows_[caller].flat += value;
+    if (caller == kNoIndex) return;
+    rows_[caller].flat = AddValues(rows_[caller].flat, value);
   }
 
   void AddEdge(uint32_t caller, uint32_t callee, bool inlined,
@@ -112,8 +113,8 @@ class TopBuilder {
   }
 
   bool Precedes(const TopRow& a, const TopRow& b) const {
-    const int64_t flat_a = std::abs(a.flat);
-    const int64_t flat_b = std::abs(b.flat);
+    const int64_t flat_a = Magnitude(a.flat);
+    const int64_t flat_b = Magnitude(b.flat);
     if (flat_a != flat_b) return flat_a > flat_b;
     return names_.name(a.name) < names_.name(b.name);
   }
@@ -130,7 +131,7 @@ class TopBuilder {
 std::string TableUnit(const TopTable& table, std::string_view unit) {
   int64_t smallest = 0;
   for (const TopRow& row : table.rows) {
-    const int64_t value = std::abs(row.flat != 0 ? row.flat : row.cum);
+    const int64_t value = Magnitude(row.flat != 0 ? row.flat : row.cum);
     if (value != 0 && (smallest == 0 || value < smallest)) smallest = value;
   }
   return ChooseTableUnit(smallest, table.total, unit);
@@ -154,10 +155,9 @@ std::string TrustLine(const Profile& profile) {
   const auto truncated = profile.FindComment("unspool.truncated");
   const auto lost = profile.FindComment("unspool.lost");
   if (!samples || !truncated || !lost) return "";
-  const int64_t sample_count = std::atoll(std::string(*samples).c_str());
-  const int64_t truncated_count = std::atoll(std::string(*truncated).c_str());
   const std::string percentage =
-      FormatPercentage(truncated_count, sample_count);
+      FormatPercentage(std::atof(std::string(*truncated).c_str()),
+                       std::atof(std::string(*samples).c_str()));
   return "Samples: " + Printable(*samples) +
          ", truncated: " + Printable(*truncated) + " (" +
          percentage.substr(percentage.find_first_not_of(' ')) +
@@ -185,8 +185,8 @@ void WriteHeader(const Profile& profile, const ValueType& type,
     const Quantity nanoseconds = ScaleValue(table.total, unit, "nanoseconds");
     if (nanoseconds.unit == "ns" && table.total != 0) {
       out << '('
-          << FormatPercentage(static_cast<int64_t>(nanoseconds.amount),
-                              profile.duration_ns)
+          << FormatPercentage(nanoseconds.amount,
+                              static_cast<double>(profile.duration_ns))
           << ')';
     }
     out << '\n';
@@ -201,15 +201,18 @@ void WriteRows(const FrameNames& names, const TopTable& table,
   std::snprintf(line, sizeof(line), "%10s %5s%% %5s%% %10s %5s%%\n", "flat",
                 "flat", "sum", "cum", "cum");
   out << line;
+  auto percent = [&table](int64_t value) {
+    return FormatPercentage(static_cast<double>(value),
+                            static_cast<double>(table.total));
+  };
   int64_t flat_sum = 0;
   for (const TopRow& row : table.rows) {
-    flat_sum += row.flat;
+    flat_sum = AddValues(flat_sum, row.flat);
     std::snprintf(line, sizeof(line), "%10s %s %s %10s %s  ",
                   FormatValue(row.flat, unit, table_unit).c_str(),
-                  FormatPercentage(row.flat, table.total).c_str(),
-                  FormatPercentage(flat_sum, table.total).c_str(),
+                  percent(row.flat).c_str(), percent(flat_sum).c_str(),
                   FormatValue(row.cum, unit, table_unit).c_str(),
-                  FormatPercentage(row.cum, table.total).c_str());
+                  percent(row.cum).c_str());
     out << line << Printable(names.name(row.name));
     if (row.inlined) out << (row.called ? " (partial-inline)" : " (inline)");
     out << '\n';

@@ -1,5 +1,7 @@
 #include "exporters/raw/string_table.h"
 
+#include <algorithm>
+
 namespace unspool::exporters::raw {
 
 namespace {
@@ -55,8 +57,8 @@ uint32_t StringTable::Intern(std::span<const char> text) {
       HashText(clean),
       [&](uint32_t other) {
         const auto present = (*this)[other - 1];
-        return present.size() == clean.size() &&
-               memcmp(present.data(), clean.data(), clean.size()) == 0;
+        return std::equal(present.begin(), present.end(), clean.begin(),
+                          clean.end());
       },
       [&]() -> uint32_t {
         return texts_.Append({offset, clean.size()}) ? texts_.size() : 0;

@@ -3,12 +3,14 @@
 #ifndef UNSPOOL_EXPORTERS_SYMBOLIZER_DEMANGLE_H_
 #define UNSPOOL_EXPORTERS_SYMBOLIZER_DEMANGLE_H_
 
+#include <cstddef>
 #include <string>
 
 namespace unspool::exporters {
 
-// Longer names stay mangled: what the demangler costs grows with the name.
-inline constexpr size_t kMaxMangledSize = 4096;
+// Longer names stay mangled: libstdc++'s demangler refuses them, so that it
+// cannot run out of stack.
+inline constexpr size_t kMaxMangledSize = 1024;
 
 // The full name, with parameters and template arguments, of a symbol of the
 // Itanium C++ ABI (it begins with "_Z"); any other name as it is. Suffixes of

@@ -5,15 +5,16 @@
 #include <libelf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace unspool::exporters {
 namespace {
 
-// Bounds for hostile files: compilers nest a few dozen deep, and the largest
-// units known (whole browsers after LTO) have some ten million DIEs.
-constexpr int kMaxDepth = 500;
-constexpr uint64_t kMaxDiesPerUnit = uint64_t{1} << 27;
+// A concrete function refers to its abstract instance, and that to the
+// declaration in its class; longer chains are malformed.
+constexpr int kMaxReferences = 16;
 
 std::string_view View(const char* text) { return text == nullptr ? "" : text; }
 
@@ -34,15 +35,22 @@ uint64_t NumberAttribute(Dwarf_Die* die, unsigned name) {
   return value;
 }
 
-void SetNames(Dwarf_Die* die, DwarfFrame* frame) {
-  frame->linkage_name = StringAttribute(die, DW_AT_linkage_name);
-  if (frame->linkage_name.empty()) {
-    frame->linkage_name = StringAttribute(die, DW_AT_MIPS_linkage_name);
+// The DIE that declares what `die` is an instance of.
+Dwarf_Die Declaration(const Dwarf_Die& die) {
+  Dwarf_Die declaration = die;
+  for (int i = 0; i < kMaxReferences; ++i) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die next;
+    if ((dwarf_attr(&declaration, DW_AT_abstract_origin, &attribute) ==
+             nullptr &&
+         dwarf_attr(&declaration, DW_AT_specification, &attribute) ==
+             nullptr) ||
+        dwarf_formref_die(&attribute, &next) == nullptr) {
+      break;
+    }
+    declaration = next;
   }
-  frame->name = View(dwarf_diename(die));
-  int line = 0;
-  if (dwarf_decl_line(die, &line) == 0) frame->start_line = line;
-  if (frame->file.empty()) frame->file = View(dwarf_decl_file(die));
+  return declaration;
 }
 
 // Where an inlined call was made: the position in the scope around it.
@@ -67,8 +75,7 @@ void SetLine(Dwarf_Die* unit, uint64_t address, DwarfFrame* frame) {
 }  // namespace
 
 std::unique_ptr<DwarfNames> DwarfNames::Open(const std::string& path,
-                                             uint64_t code_start,
-                                             uint64_t code_end) {
+                                             const CodeRange& code) {
   elf_version(EV_CURRENT);
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return nullptr;
@@ -80,8 +87,7 @@ std::unique_ptr<DwarfNames> DwarfNames::Open(const std::string& path,
     close(fd);
     return nullptr;
   }
-  std::unique_ptr<DwarfNames> names(
-      new DwarfNames(fd, elf, dwarf, code_start, code_end));
+  std::unique_ptr<DwarfNames> names(new DwarfNames(fd, elf, dwarf, code));
   names->IndexUnits();
   return names;
 }
@@ -92,107 +98,80 @@ DwarfNames::~DwarfNames() {
   close(fd_);
 }
 
-// Calls add(start, end) for each range of code that the DIE states; false if
-// there was none.
-template <typename Add>
-bool DwarfNames::ForEachRange(Dwarf_Die* die, Add add) const {
-  bool any = false;
-  Dwarf_Addr base = 0;
-  Dwarf_Addr start = 0;
-  Dwarf_Addr end = 0;
-  ptrdiff_t offset = 0;
-  while ((offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
-    if (!IsCode(start, end)) continue;
-    add(start, end);
-    any = true;
-  }
-  return any;
-}
-
 void DwarfNames::IndexUnits() {
   Dwarf_CU* cu = nullptr;
   Dwarf_Die die;
-  Dwarf_Half version = 0;
-  while (dwarf_get_units(dwarf_, cu, &cu, &version, nullptr, &die, nullptr) ==
+  while (dwarf_get_units(dwarf_, cu, &cu, nullptr, nullptr, &die, nullptr) ==
          0) {
-    if (dwarf_tag(&die) == DW_TAG_compile_unit ||
-        dwarf_tag(&die) == DW_TAG_skeleton_unit) {
-      units_.push_back({.die = die, .scopes = {}, .scope_at = {}});
-    }
-  }
-  for (uint32_t i = 0; i < units_.size(); ++i) {
-    auto add = [this, i](uint64_t start, uint64_t end) {
-      unit_at_.Add(start, end, i);
-    };
-    if (ForEachRange(&units_[i].die, add)) continue;
-    // A unit need not state its ranges: then its functions do.
-    Walk(&units_[i]);
-    for (Scope& scope : units_[i].scopes) {
-      if (scope.parent == kNoScope) ForEachRange(&scope.die, add);
-    }
+    const auto index = static_cast<uint32_t>(units_.size());
+    units_.emplace_back(die);
+    ForEachCodeRange(&die, code_, [this, index](uint64_t start, uint64_t end) {
+      unit_at_.Add(start, end, index);
+    });
   }
   unit_at_.Seal();
 }
 
-void DwarfNames::Walk(Unit* unit) {
-  uint64_t budget = kMaxDiesPerUnit;
-  WalkChildren(unit, &unit->die, kNoScope, 0, &budget);
-  unit->scope_at.Seal();
-  unit->is_walked = true;
-}
-
-// `scope` is the one around the parent's children.
-void DwarfNames::WalkChildren(Unit* unit, Dwarf_Die* parent, uint32_t scope,
-                              int depth, uint64_t* budget) {
-  Dwarf_Die die;
-  if (depth > kMaxDepth || dwarf_child(parent, &die) != 0) return;
-  Dwarf_Off last_offset = 0;
-  do {
-    // A sibling attribute that points back would never end.
-    const Dwarf_Off offset = dwarf_dieoffset(&die);
-    if (offset <= last_offset || --*budget == 0) return;
-    last_offset = offset;
-    const int tag = dwarf_tag(&die);
-    uint32_t inner_scope = scope;
-    if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-      const auto index = static_cast<uint32_t>(unit->scopes.size());
-      const bool has_code =
-          ForEachRange(&die, [unit, index](uint64_t start, uint64_t end) {
-            unit->scope_at.Add(start, end, index);
-          });
-      if (has_code) {
-        unit->scopes.push_back(
-            {die, tag == DW_TAG_subprogram ? kNoScope : scope});
-        inner_scope = index;
-      }
-    }
-    WalkChildren(unit, &die, inner_scope, depth + 1, budget);
-  } while (dwarf_siblingof(&die, &die) == 0);
-}
-
-void DwarfNames::Find(uint64_t address, std::vector<DwarfFrame>* frames) {
-  frames->clear();
+std::vector<DwarfFrame> DwarfNames::Find(uint64_t address) {
+  std::vector<DwarfFrame> frames;
   const uint32_t* unit_index = unit_at_.Find(address);
-  if (unit_index == nullptr) return;
-  Unit& unit = units_[*unit_index];
-  if (!unit.is_walked) Walk(&unit);
-
+  if (unit_index == nullptr) return frames;
+  DwarfUnit& unit = units_[*unit_index];
+  unit.Walk(code_);
   DwarfFrame frame;
-  SetLine(&unit.die, address, &frame);
-  const uint32_t* innermost = unit.scope_at.Find(address);
-  uint32_t index = innermost == nullptr ? kNoScope : *innermost;
-  if (index == kNoScope) {
-    if (!frame.file.empty()) frames->push_back(frame);
-    return;
+  SetLine(unit.die(), address, &frame);
+  uint32_t index = unit.FindScope(address);
+  if (index == DwarfUnit::kNoIndex && !frame.file.empty()) {
+    frames.push_back(std::move(frame));
   }
-  while (index != kNoScope) {
-    Scope& scope = unit.scopes[index];
+  while (index != DwarfUnit::kNoIndex) {
+    DwarfUnit::Scope& scope = unit.scope(index);
     SetNames(&scope.die, &frame);
-    frames->push_back(frame);
-    frame = DwarfFrame();
-    if (scope.parent != kNoScope) SetCallSite(&unit.die, &scope.die, &frame);
-    index = scope.parent;
+    frames.push_back(std::exchange(frame, DwarfFrame()));
+    SetCallSite(unit.die(), &scope.die, &frame);
+    index = scope.caller;
   }
+  return frames;
+}
+
+void DwarfNames::SetNames(Dwarf_Die* die, DwarfFrame* frame) {
+  frame->linkage_name = StringAttribute(die, DW_AT_linkage_name);
+  if (frame->linkage_name.empty()) {
+    frame->linkage_name = StringAttribute(die, DW_AT_MIPS_linkage_name);
+  }
+  frame->name = frame->linkage_name.empty() ? QualifiedName(die)
+                                            : View(dwarf_diename(die));
+  int line = 0;
+  if (dwarf_decl_line(die, &line) == 0) frame->start_line = line;
+  if (frame->file.empty()) frame->file = View(dwarf_decl_file(die));
+}
+
+// gcc gives a function that it inlined everywhere no linkage name: its name is
+// put together from what encloses its declaration.
+std::string DwarfNames::QualifiedName(Dwarf_Die* die) {
+  const std::string_view name = View(dwarf_diename(die));
+  Dwarf_Die declaration = Declaration(*die);
+  DwarfUnit* unit = UnitOf(&declaration);
+  if (unit == nullptr) return std::string(name);
+  unit->Walk(code_);
+  return unit->EnclosingNames(dwarf_dieoffset(&declaration)).append(name);
+}
+
+// The unit that a DIE lies in; null if it is in a file that several modules
+// share (dwz).
+DwarfUnit* DwarfNames::UnitOf(Dwarf_Die* die) {
+  Dwarf_Die unit_die;
+  if (dwarf_cu_getdwarf(die->cu) != dwarf_ ||
+      dwarf_diecu(die, &unit_die, nullptr, nullptr) == nullptr) {
+    return nullptr;
+  }
+  const Dwarf_Off offset = dwarf_dieoffset(&unit_die);
+  const auto found = std::ranges::lower_bound(
+      units_, offset, {},
+      [](DwarfUnit& unit) { return dwarf_dieoffset(unit.die()); });
+  return found != units_.end() && dwarf_dieoffset(found->die()) == offset
+             ? &*found
+             : nullptr;
 }
 
 }  // namespace unspool::exporters

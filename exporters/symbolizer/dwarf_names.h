@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exporters/symbolizer/dwarf_unit.h"
 #include "exporters/symbolizer/interval_map.h"
 
 namespace unspool::exporters {
@@ -24,7 +25,7 @@ namespace unspool::exporters {
 // One function at an address; views point into the DwarfNames that gave it.
 struct DwarfFrame {
   std::string_view linkage_name;  // "" if there is none, as in C
-  std::string_view name;          // "" if only the line is known
+  std::string name;               // "" if only the line is known
   std::string_view file;
   int64_t line = 0;        // 0: unknown
   int64_t start_line = 0;  // where the function is declared
@@ -33,63 +34,35 @@ struct DwarfFrame {
 // Thread rule: one thread at a time (libdw fills caches).
 class DwarfNames {
  public:
-  // Opens the DWARF in the file at `path`. Code outside [code_start, code_end)
-  // is ignored: linkers leave functions that they discarded at addresses like
-  // 0. Returns null if there is no DWARF that can be read.
+  // Opens the DWARF in the file at `path`; code outside `code` is ignored.
+  // Returns null if there is no DWARF that can be read.
   // Not async-signal-safe: allocates.
   static std::unique_ptr<DwarfNames> Open(const std::string& path,
-                                          uint64_t code_start,
-                                          uint64_t code_end);
+                                          const CodeRange& code);
   ~DwarfNames();
   DwarfNames(const DwarfNames&) = delete;
   DwarfNames& operator=(const DwarfNames&) = delete;
 
-  // The frames at `address` (an ELF virtual address), innermost first, in
-  // *frames; the last one is the function that the code belongs to. Empty if
-  // no unit covers the address; one frame without names if only its line is
-  // known.
+  // The frames at `address` (an ELF virtual address), innermost first; the
+  // last one is the function that the code belongs to. Empty if no unit covers
+  // the address; one frame without names if only its line is known.
   // Not async-signal-safe: allocates.
-  void Find(uint64_t address, std::vector<DwarfFrame>* frames);
+  std::vector<DwarfFrame> Find(uint64_t address);
 
  private:
-  // A function, or a call that was inlined into one.
-  struct Scope {
-    Dwarf_Die die;
-    uint32_t parent;  // index of the scope around it; kNoScope for functions
-  };
-  static constexpr uint32_t kNoScope = 0xffffffff;
-
-  struct Unit {
-    Dwarf_Die die;
-    bool is_walked = false;
-    std::vector<Scope> scopes;
-    IntervalMap<uint32_t> scope_at;
-  };
-
-  DwarfNames(int fd, Elf* elf, Dwarf* dwarf, uint64_t code_start,
-             uint64_t code_end)
-      : fd_(fd),
-        elf_(elf),
-        dwarf_(dwarf),
-        code_start_(code_start),
-        code_end_(code_end) {}
+  DwarfNames(int fd, Elf* elf, Dwarf* dwarf, const CodeRange& code)
+      : fd_(fd), elf_(elf), dwarf_(dwarf), code_(code) {}
 
   void IndexUnits();
-  void Walk(Unit* unit);
-  void WalkChildren(Unit* unit, Dwarf_Die* parent, uint32_t scope, int depth,
-                    uint64_t* budget);
-  bool IsCode(uint64_t start, uint64_t end) const {
-    return start >= code_start_ && start < end && end <= code_end_;
-  }
-  template <typename Add>
-  bool ForEachRange(Dwarf_Die* die, Add add) const;
+  void SetNames(Dwarf_Die* die, DwarfFrame* frame);
+  std::string QualifiedName(Dwarf_Die* die);
+  DwarfUnit* UnitOf(Dwarf_Die* die);
 
   const int fd_;
   Elf* const elf_;
   Dwarf* const dwarf_;
-  const uint64_t code_start_;
-  const uint64_t code_end_;
-  std::vector<Unit> units_;
+  const CodeRange code_;
+  std::vector<DwarfUnit> units_;  // in the order of the file
   IntervalMap<uint32_t> unit_at_;
 };
 

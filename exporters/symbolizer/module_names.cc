@@ -14,7 +14,7 @@ namespace unspool::exporters {
 namespace {
 
 // The addresses that executable segments span, as linked.
-std::pair<uint64_t, uint64_t> CodeRange(const unwind::ElfFile& elf) {
+CodeRange FindCode(const unwind::ElfFile& elf) {
   uint64_t start = UINT64_MAX;
   uint64_t end = 0;
   for (size_t i = 0; i < elf.program_header_count(); ++i) {
@@ -54,8 +54,7 @@ absl::StatusOr<std::unique_ptr<ModuleNames>> ModuleNames::Open(
   }
   absl::Status status = names->Load(names->file_.bytes(), build_id);
   if (!status.ok()) return status;
-  const auto [code_start, code_end] = CodeRange(names->elf_);
-  names->dwarf_ = DwarfNames::Open(path, code_start, code_end);
+  names->dwarf_ = DwarfNames::Open(path, FindCode(names->elf_));
   names->LoadDebugFile(path, debug_root);
   names->symbols_.Seal();
   return names;
@@ -94,8 +93,7 @@ void ModuleNames::LoadDebugFile(const std::string& path,
   }
   symbols_.Add(debug_elf);
   if (dwarf_ != nullptr) return;
-  const auto [code_start, code_end] = CodeRange(elf_);
-  dwarf_ = DwarfNames::Open(debug_path, code_start, code_end);
+  dwarf_ = DwarfNames::Open(debug_path, FindCode(elf_));
 }
 
 std::optional<uint64_t> ModuleNames::AddressOfOffset(
@@ -144,13 +142,13 @@ std::string ModuleNames::NameByFde(uint64_t address, std::string_view module) {
 
 std::vector<NamedFrame> ModuleNames::Find(uint64_t address,
                                           std::string_view module) {
-  dwarf_frames_.clear();
-  if (dwarf_ != nullptr) dwarf_->Find(address, &dwarf_frames_);
-  if (dwarf_frames_.empty()) dwarf_frames_.emplace_back();
+  std::vector<DwarfFrame> known;
+  if (dwarf_ != nullptr) known = dwarf_->Find(address);
+  if (known.empty()) known.emplace_back();
 
   std::vector<NamedFrame> frames;
-  for (const DwarfFrame& in : dwarf_frames_) {
-    NamedFrame out = {.name = std::string(in.name),
+  for (const DwarfFrame& in : known) {
+    NamedFrame out = {.name = in.name,
                       .system_name = std::string(in.linkage_name),
                       .file = std::string(in.file),
                       .line = in.line,
@@ -166,7 +164,7 @@ std::vector<NamedFrame> ModuleNames::Find(uint64_t address,
   // symbol names it where DWARF does not, or not fully (C++ without a linkage
   // name).
   NamedFrame& function = frames.back();
-  const bool has_linkage_name = !dwarf_frames_.back().linkage_name.empty();
+  const bool has_linkage_name = !known.back().linkage_name.empty();
   const Symbol* symbol = has_linkage_name ? nullptr : FindSymbol(address);
   if (symbol != nullptr &&
       (function.name.empty() || symbol->name.starts_with("_Z"))) {

@@ -68,8 +68,7 @@ class ModuleNames {
   unwind::ElfFile elf_;
   SymbolTable symbols_;
   std::unique_ptr<DwarfNames> dwarf_;
-  std::optional<FdeRanges> fdes_;         // read when first needed
-  std::vector<DwarfFrame> dwarf_frames_;  // reused
+  std::optional<FdeRanges> fdes_;  // read when first needed
 };
 
 }  // namespace unspool::exporters

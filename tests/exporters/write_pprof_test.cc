@@ -1,0 +1,72 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "exporters/export.h"
+#include "exporters/gzip.h"
+#include "tests/exporters/command.h"
+#include "tests/exporters/elf_program.h"
+
+namespace unspool::exporters {
+namespace {
+
+using testing::HasSubstr;
+
+class WritePprofTest : public testing::Test {
+ protected:
+  WritePprofTest() { mkdir(folder_.c_str(), 0700); }
+  ~WritePprofTest() override { RunCommand("rm -r " + folder_); }
+
+  std::string Listing() const { return RunCommand("ls " + folder_).out; }
+
+  const std::string folder_ = TempPath("folder");
+};
+
+TEST_F(WritePprofTest, CompressesUnlessTheNameEndsInPb) {
+  const Profile profile = NewCpuProfile();
+  ASSERT_TRUE(WritePprof(profile, folder_ + "/a.pb.gz").ok());
+  ASSERT_TRUE(WritePprof(profile, folder_ + "/a.pb").ok());
+  ASSERT_TRUE(WritePprof(profile, folder_ + "/other").ok());
+  EXPECT_TRUE(IsGzip(ReadFile(folder_ + "/a.pb.gz")));
+  EXPECT_FALSE(IsGzip(ReadFile(folder_ + "/a.pb")));
+  EXPECT_TRUE(IsGzip(ReadFile(folder_ + "/other")));
+  EXPECT_EQ(Listing(), "a.pb\na.pb.gz\nother\n");  // no temporary file left
+  EXPECT_TRUE(LoadProfile(folder_ + "/a.pb.gz").ok());
+}
+
+TEST_F(WritePprofTest, ReplacesAFileAndKeepsToTheUmask) {
+  const std::string path = folder_ + "/a.pb";
+  WriteFileOrDie(path, "old");
+  const mode_t old_mask = umask(027);
+  ASSERT_TRUE(WritePprof(NewCpuProfile(), path).ok());
+  umask(old_mask);
+  struct stat info;
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+  EXPECT_TRUE(LoadProfile(path).ok());
+}
+
+TEST_F(WritePprofTest, WritesADeviceInPlace) {
+  EXPECT_TRUE(WritePprof(NewCpuProfile(), "/dev/null").ok());
+  struct stat info;
+  ASSERT_EQ(stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+}
+
+TEST_F(WritePprofTest, LeavesNothingBehindOnFailure) {
+  const std::string missing = folder_ + "/no/such/a.pb";
+  const absl::Status no_folder = WritePprof(NewCpuProfile(), missing);
+  EXPECT_THAT(std::string(no_folder.message()), HasSubstr(missing));
+  EXPECT_THAT(std::string(no_folder.message()), HasSubstr("No such file"));
+  const absl::Status full = WritePprof(NewCpuProfile(), "/dev/full");
+  EXPECT_THAT(std::string(full.message()), HasSubstr("No space left"));
+  EXPECT_EQ(Listing(), "");
+}
+
+}  // namespace
+}  // namespace unspool::exporters

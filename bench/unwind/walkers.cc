@@ -64,6 +64,8 @@ _Unwind_Reason_Code OnLibgccFrame(_Unwind_Context* context, void* argument) {
 [[gnu::noinline]] size_t WalkLibgcc(std::span<uint64_t> pcs) {
   LibgccWalk walk{pcs};
   libgcc_backtrace(OnLibgccFrame, &walk);
+  // Where RA is undefined libgcc gives one more frame, at 0.
+  if (walk.count > 0 && pcs[walk.count - 1] == 0) --walk.count;
   return walk.count;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,7 +28,6 @@ std::string FoldedName(std::string_view name) {
 // Depth first with a stack of its own: profiles may be deeper than ours.
 void WriteTree(const StackTree& tree, const FrameNames& names,
                std::ostream& out) {
-  const auto children = tree.SortedChildren(names);
   struct Visit {
     uint32_t node;
     size_t prefix_size;  // of the line, up to the node's parent
@@ -44,8 +44,8 @@ void WriteTree(const StackTree& tree, const FrameNames& names,
     }
     const int64_t self = tree.nodes()[node].self;
     if (self != 0 && node != 0) out << line << ' ' << self << '\n';
-    for (size_t i = children[node].size(); i-- > 0;) {
-      to_visit.push_back({children[node][i], line.size()});
+    for (uint32_t child : std::views::reverse(tree.children(node))) {
+      to_visit.push_back({child, line.size()});
     }
   }
 }

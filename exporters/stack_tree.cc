@@ -1,8 +1,8 @@
 #include "exporters/stack_tree.h"
 
 #include <algorithm>
+#include <numeric>
 #include <ranges>
-#include <span>
 
 #include "absl/container/flat_hash_map.h"
 #include "exporters/sample_value.h"
@@ -12,6 +12,12 @@ namespace unspool::exporters {
 StackTree::StackTree(const Profile& profile, const FrameNames& names,
                      size_t value_index)
     : nodes_(1) {
+  AddSamples(profile, names, value_index);
+  SortChildren(names);
+}
+
+void StackTree::AddSamples(const Profile& profile, const FrameNames& names,
+                           size_t value_index) {
   absl::flat_hash_map<uint64_t, uint32_t> child_of;  // parent << 32 | name
   for (size_t i = 0; i < profile.sample_count(); ++i) {
     const Sample sample = profile.sample(i);
@@ -30,18 +36,23 @@ StackTree::StackTree(const Profile& profile, const FrameNames& names,
   }
 }
 
-std::vector<std::vector<uint32_t>> StackTree::SortedChildren(
-    const FrameNames& names) const {
-  std::vector<std::vector<uint32_t>> children(nodes_.size());
-  for (uint32_t i = 1; i < nodes_.size(); ++i) {
-    children[nodes_[i].parent].push_back(i);
-  }
-  for (std::vector<uint32_t>& list : children) {
-    std::ranges::sort(list, {}, [this, &names](uint32_t node) {
-      return names.name(nodes_[node].name);
-    });
-  }
-  return children;
+void StackTree::SortChildren(const FrameNames& names) {
+  std::vector<uint32_t> by_name(names.size());
+  std::iota(by_name.begin(), by_name.end(), 0);
+  std::ranges::sort(by_name, {},
+                    [&names](uint32_t n) { return names.name(n); });
+  std::vector<uint32_t> rank(names.size());
+  for (uint32_t i = 0; i < by_name.size(); ++i) rank[by_name[i]] = i;
+
+  children_.resize(nodes_.size() - 1);
+  std::iota(children_.begin(), children_.end(), 1);
+  std::ranges::sort(children_, {}, [this, &rank](uint32_t node) {
+    return uint64_t{nodes_[node].parent} << 32 | rank[nodes_[node].name];
+  });
+  first_child_.assign(nodes_.size() + 1, 0);
+  for (uint32_t node : children_) ++first_child_[nodes_[node].parent + 1];
+  std::partial_sum(first_child_.begin(), first_child_.end(),
+                   first_child_.begin());
 }
 
 }  // namespace unspool::exporters

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "exporters/frame_names.h"
@@ -30,13 +31,20 @@ class StackTree {
   // Node 0 is the root, above all stacks; parents come before children.
   const std::vector<Node>& nodes() const { return nodes_; }
 
-  // The children of each node, ordered by name.
-  // Not async-signal-safe: allocates.
-  std::vector<std::vector<uint32_t>> SortedChildren(
-      const FrameNames& names) const;
+  // The children of a node, ordered by name.
+  std::span<const uint32_t> children(uint32_t node) const {
+    return std::span(children_).subspan(
+        first_child_[node], first_child_[node + 1] - first_child_[node]);
+  }
 
  private:
+  void AddSamples(const Profile& profile, const FrameNames& names,
+                  size_t value_index);
+  void SortChildren(const FrameNames& names);
+
   std::vector<Node> nodes_;
+  std::vector<uint32_t> children_;     // node indices, by parent
+  std::vector<uint32_t> first_child_;  // in children_, by node, and the end
 };
 
 }  // namespace unspool::exporters

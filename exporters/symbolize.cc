@@ -59,6 +59,7 @@ class Symbolizer {
     const absl::Cleanup set_flags = [this] { SetFlags(); };
     for (const auto& [key, locations] : by_module) {
       NameModule(key, locations);
+      done_ += locations.size();
     }
   }
 
@@ -77,24 +78,17 @@ class Symbolizer {
         path.empty() || path.starts_with('[') || path.starts_with("//");
     if (is_pseudo && path != "[vdso]") {
       // What is no file is its own name: [jit], [heap], //anon.
-      for (uint32_t i : locations) {
-        SetFrames(i, {PlainFrame(path.empty() ? "[unknown]" : path)});
-      }
-      done_ += locations.size();
+      NameAll(locations, path.empty() ? "[unknown]" : path);
       return;
     }
-    Report(path);
+    Report(path, done_);
     const std::string_view build_id = profile_.strings[key.build_id];
     absl::StatusOr<std::unique_ptr<ModuleNames>> names =
         is_pseudo ? ModuleNames::OpenVdso(build_id)
                   : ModuleNames::Open(path, build_id);
     if (!names.ok()) {
-      profile_.AddComment("unspool.unnamed",
-                          path + ": " + std::string(names.status().message()));
-      if (is_pseudo) {
-        for (uint32_t i : locations) SetFrames(i, {PlainFrame(path)});
-      }
-      done_ += locations.size();
+      AddProblem(path + ": " + std::string(names.status().message()));
+      if (is_pseudo) NameAll(locations, path);
       return;
     }
     NameLocations(**names, path, locations);
@@ -116,19 +110,21 @@ class Symbolizer {
     const std::string_view module = BaseName(path);
     std::vector<NamedFrame> frames;
     std::optional<uint64_t> last_address;
+    uint64_t named = 0;
     for (const auto& [address, index] : by_address) {
       if (address != last_address) frames = names.Find(address, module);
       last_address = address;
       SetFrames(index, frames);
-      if (++done_ % kProgressInterval == 0) Report(path);
+      if (++named % kProgressInterval == 0) Report(path, done_ + named);
     }
   }
 
-  static NamedFrame PlainFrame(const std::string& name) {
+  void NameAll(const std::vector<uint32_t>& locations,
+               const std::string& name) {
     NamedFrame frame;
     frame.name = name;
     frame.system_name = name;
-    return frame;
+    for (uint32_t i : locations) SetFrames(i, {frame});
   }
 
   void SetFrames(uint32_t location, const std::vector<NamedFrame>& frames) {
@@ -177,16 +173,26 @@ class Symbolizer {
     }
   }
 
-  void Report(std::string_view path) const {
+  // A profile that is named again has its problems noted already.
+  void AddProblem(const std::string& problem) {
+    const StringId comment =
+        profile_.strings.Intern("unspool.unnamed=" + problem);
+    if (std::ranges::find(profile_.comments, comment) ==
+        profile_.comments.end()) {
+      profile_.comments.push_back(comment);
+    }
+  }
+
+  void Report(std::string_view path, uint64_t done) const {
     if (progress_) {
-      progress_("naming " + std::string(BaseName(path)), done_, total_);
+      progress_("naming " + std::string(BaseName(path)), done, total_);
     }
   }
 
   Profile& profile_;
   const Progress& progress_;
   absl::flat_hash_map<FunctionKey, uint32_t> functions_;
-  uint64_t done_ = 0;
+  uint64_t done_ = 0;  // locations of earlier modules
   uint64_t total_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace unspool::exporters {
@@ -89,7 +90,8 @@ std::unique_ptr<DwarfNames> DwarfNames::Open(const std::string& path,
   }
   std::unique_ptr<DwarfNames> names(new DwarfNames(fd, elf, dwarf, code));
   names->IndexUnits();
-  return names;
+  // A stripped file may have kept .debug_frame: not what names come from.
+  return names->units_.empty() ? nullptr : std::move(names);
 }
 
 DwarfNames::~DwarfNames() {

@@ -63,7 +63,6 @@ std::string BuildIdByReadelf(const std::string& path) {
 
 Mapping MapExecutable(Profile& profile, const std::string& path,
                       uint64_t bias) {
-  constexpr uint64_t kPageMask = 4095;
   Mapping mapping;
   unwind::MappedFile file;
   unwind::ElfFile elf;
@@ -74,9 +73,9 @@ Mapping MapExecutable(Profile& profile, const std::string& path,
     ADD_FAILURE() << path;
     return mapping;
   }
-  mapping.memory_start = (bias + segments[0].start) & ~kPageMask;
-  mapping.memory_limit = (bias + segments[0].end + kPageMask) & ~kPageMask;
-  mapping.file_offset = segments[0].file_offset & ~kPageMask;
+  mapping.memory_start = bias + segments[0].start;
+  mapping.memory_limit = bias + segments[0].end;
+  mapping.file_offset = segments[0].file_offset;
   mapping.filename = profile.strings.Intern(path);
   mapping.build_id = profile.strings.Intern(BuildIdByReadelf(path));
   return mapping;

@@ -27,8 +27,8 @@ std::vector<int32_t> ReadNumbers(const std::string& path, uint64_t address,
 // The build id as readelf prints it.
 std::string BuildIdByReadelf(const std::string& path);
 
-// A mapping of the file's executable segment as the kernel makes it, in whole
-// pages, with the program loaded at `bias`.
+// A mapping of the file's executable segment as recordings have it: exactly the
+// segment, not whole pages, with the program loaded at `bias`.
 Mapping MapExecutable(Profile& profile, const std::string& path, uint64_t bias);
 
 // Adds a location at bias + `address` in the last mapping and returns its

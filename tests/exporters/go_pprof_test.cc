@@ -142,13 +142,8 @@ TEST_P(LayoutTest, AllIsNamedAndPprofShowsTheSame) {
                           HasSubstr("  foo_leaf"), HasSubstr("  foo_run"),
                           HasSubstr("  main"), HasSubstr("  main_static")));
   EXPECT_EQ(TableRows(Pprof(profile, kTop)), rows);
-  // `go tool pprof` takes the executable segment to begin on a page, which is
-  // not so in lld's usual layout: there it finds no names by itself.
-  const std::string layout = GetParam();
-  if (layout == "foo_lld" || layout == "foo_lld_no_pie") return;
-  // Elsewhere, nothing having a name, pprof finds ours in the binaries by the
-  // mappings.
-  EXPECT_EQ(TableRows(Pprof(FooProfile(layout), kTop)), rows);
+  // Nothing having a name, pprof finds ours in the binaries by the mappings.
+  EXPECT_EQ(TableRows(Pprof(FooProfile(GetParam()), kTop)), rows);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -70,6 +70,20 @@ INSTANTIATE_TEST_SUITE_P(
                     "inlined_clang_lto", "inlined_gcc_sections"),
     [](const auto& test) { return std::string(test.param); });
 
+TEST(Symbolize, TakesMappingsOfWholePagesToo) {
+  const std::string path = ProgramPath("foo_lld");  // its code begins in a page
+  Profile profile = NewCpuProfile();
+  Mapping mapping = MapExecutable(profile, path, kBias);
+  mapping.memory_start &= ~uint64_t{4095};
+  mapping.file_offset &= ~uint64_t{4095};
+  profile.mappings.push_back(mapping);
+  const uint32_t location =
+      AddLocation(profile, kBias + SymbolAddress(path, "main_static"));
+  Symbolize(profile, nullptr);
+  EXPECT_THAT(FrameTexts(profile, location),
+              ElementsAre("main_static foo_main.c:7"));
+}
+
 TEST(Symbolize, TakesTheDebugFileNextToAStrippedProgram) {
   Profile profile = NewCpuProfile();
   const std::string path = ProgramPath("split");
@@ -162,6 +176,8 @@ TEST(Symbolize, ReportsAMissingFileAndNamesTheRest) {
   EXPECT_FALSE(profile.mappings[1].has_functions);
   EXPECT_THAT(std::string(*profile.FindComment("unspool.unnamed")),
               HasSubstr("/no/such/lib.so: cannot be read: No such file"));
+  Symbolize(profile, nullptr);
+  EXPECT_THAT(profile.comments, SizeIs(1));  // not said twice
 }
 
 TEST(Symbolize, CallsWhatIsNoFileByItsMapping) {

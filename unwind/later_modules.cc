@@ -39,9 +39,9 @@ std::span<const uint8_t> UpToNul(std::span<const uint8_t> text) {
   return text.first(length);
 }
 
-uint32_t HashIdentity(const LaterModules::Identity& identity) {
-  uint64_t hash = identity.start >> 12;
-  hash = (hash ^ identity.link_map >> 4) * 0x9e3779b97f4a7c15;
+uint32_t HashPlace(const LaterModules::Place& place) {
+  const uint64_t hash =
+      (place.start ^ place.end << 20) / kPageSize * 0x9e3779b97f4a7c15;
   return static_cast<uint32_t>(hash >> 32);
 }
 
@@ -66,10 +66,10 @@ bool LaterModules::FindObject(uint64_t pc, Identity* identity) const {
       find_object_(reinterpret_cast<void*>(pc), &object) != 0) {
     return false;
   }
-  *identity = {reinterpret_cast<uint64_t>(object.dlfo_map_start),
-               reinterpret_cast<uint64_t>(object.dlfo_map_end),
-               reinterpret_cast<uint64_t>(object.dlfo_link_map),
-               reinterpret_cast<uint64_t>(object.dlfo_eh_frame)};
+  identity->place = {reinterpret_cast<uint64_t>(object.dlfo_map_start),
+                     reinterpret_cast<uint64_t>(object.dlfo_map_end),
+                     reinterpret_cast<uint64_t>(object.dlfo_eh_frame)};
+  identity->link_map = reinterpret_cast<uint64_t>(object.dlfo_link_map);
   return true;
 }
 
@@ -79,17 +79,23 @@ bool LaterModules::IsQuiet(uint64_t* generation) const {
   return unloads_ended_.load() == *generation;
 }
 
-// The first published record of `identity` for which matches(record).
+bool LaterModules::IsVerified(const Record& record, uint64_t link_map,
+                              uint64_t generation) {
+  return record.verified.load(std::memory_order_acquire) == generation &&
+         record.link_map.load(std::memory_order_relaxed) == link_map;  // I4
+}
+
+// The first published record of `place` for which matches(record).
 template <class Matches>
-LaterModules::Record* LaterModules::Probe(const Identity& identity,
+LaterModules::Record* LaterModules::Probe(const Place& place,
                                           Matches&& matches) {
-  const uint32_t hash = HashIdentity(identity);
+  const uint32_t hash = HashPlace(place);
   for (uint32_t i = 0; i < kMaxProbes; ++i) {
     const uint32_t number =
         buckets_[(hash + i) % kBuckets].load(std::memory_order_acquire);  // I2
     if (number == 0) return nullptr;
     Record* record = &records_[number - 1];
-    if (record->identity == identity && matches(*record)) return record;
+    if (record->place == place && matches(*record)) return record;
   }
   return nullptr;
 }
@@ -98,8 +104,8 @@ LaterModules::Record* LaterModules::Probe(const Identity& identity,
 LaterModules::Record* LaterModules::FindVerified(const Identity& identity) {
   uint64_t generation = 0;
   if (!IsQuiet(&generation)) return nullptr;
-  return Probe(identity, [&](const Record& record) {
-    return record.verified.load(std::memory_order_relaxed) == generation;
+  return Probe(identity.place, [&](const Record& record) {
+    return IsVerified(record, identity.link_map, generation);
   });
 }
 
@@ -117,8 +123,8 @@ LaterModules::Found LaterModules::Find(uint64_t pc, WalkScratch& scratch) {
   if (record == nullptr) return {};
   const ModuleId id = IdOf(record);
   if (scratch.checked_count < WalkScratch::kMaxCheckedModules) {
-    scratch.checked[scratch.checked_count++] = {identity.start, identity.end,
-                                                id};
+    scratch.checked[scratch.checked_count++] = {identity.place.start,
+                                                identity.place.end, id};
   }
   return {&record->loaded, id};
 }
@@ -135,7 +141,7 @@ LaterModules::Record* LaterModules::FindOrAdd(const Identity& identity,
   const auto is_same = [&](const Record& record) {
     return record.fingerprint == fingerprint;
   };
-  Record* record = Probe(identity, is_same);
+  Record* record = Probe(identity.place, is_same);
   const bool is_new = record == nullptr;
   if (is_new && !Describe(identity, scratch)) return nullptr;
   // Were these copies of one module, the one that is there now?
@@ -147,11 +153,12 @@ LaterModules::Record* LaterModules::FindOrAdd(const Identity& identity,
     ++scratch.counters.gone_modules;
     return nullptr;
   }
-  if (is_new) record = Add(identity, fingerprint, scratch);
+  if (is_new) record = Add(identity.place, fingerprint, scratch);
   uint64_t generation_now = 0;
   if (record != nullptr && quiet && IsQuiet(&generation_now) &&
       generation_now == generation) {
-    record->verified.store(generation, std::memory_order_relaxed);  // I4
+    record->link_map.store(identity.link_map, std::memory_order_relaxed);
+    record->verified.store(generation, std::memory_order_release);  // I4
   }
   return record;
 }
@@ -170,41 +177,48 @@ bool LaterModules::Fingerprint(const Identity& identity, WalkScratch& scratch,
   const size_t path = CopyFromSelf(reinterpret_cast<uint64_t>(map.l_name),
                                    buffer.first(kMaxPath));
   *fingerprint = HashBytes(UpToNul(buffer.first(path)), kSeed);
-  const size_t header = CopyFromSelf(identity.start, buffer);
+  const size_t header = CopyFromSelf(identity.place.start, buffer);
   if (header == 0) return false;
   *fingerprint = HashBytes(buffer.first(header), *fingerprint);
-  if (identity.eh_frame_hdr == 0) return true;
+  if (identity.place.eh_frame_hdr == 0) return true;
   const size_t table =
-      CopyFromSelf(identity.eh_frame_hdr, buffer.first(kTableBytes));
+      CopyFromSelf(identity.place.eh_frame_hdr, buffer.first(kTableBytes));
   *fingerprint = HashBytes(buffer.first(table), *fingerprint);
   return table != 0;
+}
+
+// Copies the program headers of the module at `start` to scratch.headers.
+bool LaterModules::ReadHeaders(uint64_t start, WalkScratch& scratch,
+                               std::span<const Elf64_Phdr>* headers) const {
+  const size_t size = CopyFromSelf(start, scratch.window);
+  const auto bytes = std::span<const uint8_t>(scratch.window).first(size);
+  Elf64_Ehdr header;
+  if (!ParseElfHeader(bytes, &header) || header.e_phoff > size ||
+      header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return false;
+  }
+  size_t count = (size - header.e_phoff) / sizeof(Elf64_Phdr);
+  if (count > header.e_phnum) count = header.e_phnum;
+  if (count > scratch.headers.size()) count = scratch.headers.size();
+  std::memcpy(scratch.headers.data(), bytes.data() + header.e_phoff,
+              count * sizeof(Elf64_Phdr));
+  *headers = std::span(scratch.headers).first(count);
+  return true;
 }
 
 // Fills scratch.described from copies of the module, and scratch.page with its
 // path. False if it cannot be read.
 bool LaterModules::Describe(const Identity& identity, WalkScratch& scratch) {
-  LoadedModule& loaded = scratch.described;
-  loaded = LoadedModule();
   link_map map;
   if (!CopyLinkMap(identity.link_map, &map)) return false;
   scratch.page.size =
       CopyFromSelf(reinterpret_cast<uint64_t>(map.l_name), scratch.page.bytes);
-
-  constexpr size_t kMaxHeaders = 16;
-  Elf64_Ehdr header;
-  const size_t size = CopyFromSelf(identity.start, scratch.window);
-  const auto bytes = std::span<const uint8_t>(scratch.window).first(size);
-  if (!ParseElfHeader(bytes, &header) || header.e_phoff > size ||
-      header.e_phentsize != sizeof(Elf64_Phdr)) {
-    return false;
-  }
-  Elf64_Phdr headers[kMaxHeaders];
-  size_t count = (size - header.e_phoff) / sizeof(Elf64_Phdr);
-  if (count > header.e_phnum) count = header.e_phnum;
-  if (count > kMaxHeaders) count = kMaxHeaders;
-  std::memcpy(headers, &bytes[header.e_phoff], count * sizeof(Elf64_Phdr));
-  if (!DescribeSegments(std::span(headers).first(count), map.l_addr, &loaded) ||
-      loaded.module.start != identity.start) {
+  LoadedModule& loaded = scratch.described;
+  loaded = LoadedModule();
+  std::span<const Elf64_Phdr> headers;
+  if (!ReadHeaders(identity.place.start, scratch, &headers) ||
+      !DescribeSegments(headers, map.l_addr, &loaded) ||
+      loaded.module.start != identity.place.start) {
     return false;
   }
   CopiedSource source(loaded, scratch.window);
@@ -213,14 +227,14 @@ bool LaterModules::Describe(const Identity& identity, WalkScratch& scratch) {
 }
 
 // Publishes scratch.described. nullptr if there is no room.
-LaterModules::Record* LaterModules::Add(const Identity& identity,
+LaterModules::Record* LaterModules::Add(const Place& place,
                                         uint64_t fingerprint,
                                         WalkScratch& scratch) {
   if (claimed_.load(std::memory_order_relaxed) >= kCapacity) return nullptr;
   const uint32_t number = claimed_.fetch_add(1, std::memory_order_relaxed);
   if (number >= kCapacity) return nullptr;
   Record* record = &records_[number];
-  record->identity = identity;
+  record->place = place;
   record->fingerprint = fingerprint;
   record->verified.store(~uint64_t{0}, std::memory_order_relaxed);
   record->loaded = scratch.described;
@@ -238,7 +252,7 @@ LaterModules::Record* LaterModules::Add(const Identity& identity,
 // valid by its id, and the module is described anew next time.
 void LaterModules::Publish(Record* record) {
   const uint32_t number = static_cast<uint32_t>(record - records_.data()) + 1;
-  const uint32_t hash = HashIdentity(record->identity);
+  const uint32_t hash = HashPlace(record->place);
   for (uint32_t i = 0; i < kMaxProbes; ++i) {
     uint32_t expected = 0;
     if (buckets_[(hash + i) % kBuckets].compare_exchange_strong(
@@ -269,12 +283,11 @@ bool LaterModules::IsStillThere(ModuleId id, WalkScratch& scratch) {
   if (loaded == nullptr) return false;
   const Record& record = records_[id - first_id_];
   Identity now;
-  if (!FindObject(loaded->module.start, &now) || now != record.identity) {
+  if (!FindObject(loaded->module.start, &now) || now.place != record.place) {
     return false;
   }
   uint64_t generation = 0;
-  if (IsQuiet(&generation) &&
-      record.verified.load(std::memory_order_relaxed) == generation) {
+  if (IsQuiet(&generation) && IsVerified(record, now.link_map, generation)) {
     return true;
   }
   uint64_t fingerprint = 0;

@@ -8,8 +8,9 @@
 //
 // That is not enough to know a module again. malloc and mmap reuse addresses: a
 // different library of equal size may get the same range and the same link_map.
-// So a module also has a fingerprint of its bytes, which is compared again when
-// an unload was announced since, or is under way.
+// So a module also has a fingerprint of its path and bytes, which is compared
+// again when an unload was announced since, or is under way, or the link_map is
+// another.
 //
 // Invariants
 //   I1. A record is written by the thread that claimed it, and not changed
@@ -17,11 +18,12 @@
 //       it is published: `ready` stored with release, loaded with acquire.
 //   I2. A bucket goes from 0 to a record's number once, by CAS (release), after
 //       that record is ready.
-//   I3. An id is never reused. What comes back with the same identity and
+//   I3. An id is never reused. What comes back at the same place with the same
 //       fingerprint is the same module, and gets the same id.
-//   I4. `verified` is only a hint which unload generation the fingerprint was
-//       last compared in; it is stored after the comparison, and only if the
-//       generation did not change meanwhile.
+//   I4. `link_map` and `verified` say for which link_map and in which unload
+//       generation the fingerprint was last compared. They are stored after the
+//       comparison, and only if the generation did not change meanwhile. A
+//       reader that sees halves of two such notes compares once more.
 
 #ifndef UNSPOOL_UNWIND_LATER_MODULES_H_
 #define UNSPOOL_UNWIND_LATER_MODULES_H_
@@ -62,12 +64,18 @@ class LaterModules {
  public:
   static constexpr uint32_t kCapacity = 4096;
 
-  // What makes a module the one it is, as the loader says.
-  struct Identity {
+  // Where a module is, as the loader says.
+  struct Place {
     uint64_t start = 0;
     uint64_t end = 0;
-    uint64_t link_map = 0;
     uint64_t eh_frame_hdr = 0;
+
+    bool operator==(const Place&) const = default;
+  };
+  // And which load of it.
+  struct Identity {
+    Place place;
+    uint64_t link_map = 0;
 
     bool operator==(const Identity&) const = default;
   };
@@ -102,8 +110,9 @@ class LaterModules {
  private:
   struct Record {
     std::atomic<bool> ready;
+    std::atomic<uint64_t> link_map;
     std::atomic<uint64_t> verified;
-    Identity identity;
+    Place place;
     uint64_t fingerprint;
     LoadedModule loaded;
   };
@@ -114,16 +123,19 @@ class LaterModules {
 
   bool FindObject(uint64_t pc, Identity* identity) const;
   bool IsQuiet(uint64_t* generation) const;
+  static bool IsVerified(const Record& record, uint64_t link_map,
+                         uint64_t generation);
   template <class Matches>
-  Record* Probe(const Identity& identity, Matches&& matches);
+  Record* Probe(const Place& place, Matches&& matches);
   Record* FindVerified(const Identity& identity);
   Record* FindOrAdd(const Identity& identity, uint64_t pc,
                     WalkScratch& scratch);
   bool Fingerprint(const Identity& identity, WalkScratch& scratch,
                    uint64_t* fingerprint) const;
   bool Describe(const Identity& identity, WalkScratch& scratch);
-  Record* Add(const Identity& identity, uint64_t fingerprint,
-              WalkScratch& scratch);
+  bool ReadHeaders(uint64_t start, WalkScratch& scratch,
+                   std::span<const Elf64_Phdr>* headers) const;
+  Record* Add(const Place& place, uint64_t fingerprint, WalkScratch& scratch);
   void Publish(Record* record);
   const char* KeepPath(std::span<const uint8_t> path);
   ModuleId IdOf(const Record* record) const;

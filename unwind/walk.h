@@ -176,8 +176,9 @@ class Walker {
       return Arch::SignalFrame::Restore(now.sp(), read, up);
     }
     caller_.guessed = true;
-    return (frame.exact && GuessByStackTop(frame, now, up)) ||
-           GuessByFramePointer(frame, now, up);
+    if (frame.exact && GuessByStackTop(frame, now, up)) return true;
+    // What cannot be executed has not set up a frame: FP is its caller's.
+    return CanExecute(frame) && GuessByFramePointer(frame, now, up);
   }
 
   // A leaf that has pushed nothing, a function's first instruction, and what a
@@ -241,6 +242,10 @@ class Walker {
   bool IsTrampoline(uint64_t address) {
     std::array<uint8_t, Arch::SignalFrame::kTrampolineSize> code;
     return ReadCode(address, code) && Arch::SignalFrame::IsTrampoline(code);
+  }
+  bool CanExecute(const Frame& frame) {
+    std::array<uint8_t, 1> code;
+    return ReadCode(LookupPc(frame), code);
   }
   bool ReadCode(uint64_t address, std::span<uint8_t> code) {
     for (size_t i = 0; i < code.size(); ++i) {

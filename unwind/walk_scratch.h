@@ -4,6 +4,8 @@
 #ifndef UNSPOOL_UNWIND_WALK_SCRATCH_H_
 #define UNSPOOL_UNWIND_WALK_SCRATCH_H_
 
+#include <elf.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +39,7 @@ struct CheckedModule {
 // except the counters.
 struct WalkScratch {
   static constexpr size_t kMaxCheckedModules = 16;
+  static constexpr size_t kMaxHeaders = 16;
 
   WalkCounters counters;
   WalkRegisters<NativeArch> registers;
@@ -45,6 +48,7 @@ struct WalkScratch {
   // A copy of a later module's bytes: unwind data, headers.
   std::array<uint8_t, kPageSize> window;
   // Later modules: being described, and those checked in this walk.
+  std::array<Elf64_Phdr, kMaxHeaders> headers;
   LoadedModule described;
   std::array<CheckedModule, kMaxCheckedModules> checked;
   size_t checked_count = 0;

@@ -10,15 +10,15 @@
 namespace unspool::unwind {
 namespace {
 
-constexpr size_t kMaxFrames = 4096;
-
 constinit SelfUnwinder unwinder;
-std::vector<Walked>* trap_walks = nullptr;
+QuietWalk trap_walk;
 StackBounds trap_bounds;
+int trap_count = 0;
 
 void OnTrap(int, siginfo_t*, void* context_pointer) {
   auto* context = static_cast<ucontext_t*>(context_pointer);
-  trap_walks->push_back(WalkFrom(*context, trap_bounds));
+  trap_walk.From(Registers::FromUcontext(*context), trap_bounds);
+  ++trap_count;
   context->uc_mcontext.gregs[REG_RIP] += 2;  // behind the ud2
 }
 
@@ -65,26 +65,26 @@ StackBounds OwnStack() {
   return {low, low + size};
 }
 
+void QuietWalk::From(const Registers& registers, const StackBounds& bounds) {
+  result_ = unwinder.Walk(registers, bounds, scratch_, frames_);
+}
+
+Walked QuietWalk::Get() const {
+  return {result_, {frames_.begin(), frames_.begin() + result_.depth}};
+}
+
 Walked WalkFrom(const Registers& registers, const StackBounds& bounds) {
-  const auto scratch = std::make_unique<WalkScratch>();
-  Walked walked;
-  walked.frames.resize(kMaxFrames);
-  walked.result =
-      TestUnwinder().Walk(registers, bounds, *scratch, walked.frames);
-  walked.frames.resize(walked.result.depth);
-  return walked;
-}
-
-Walked WalkFrom(const ucontext_t& context, const StackBounds& bounds) {
-  return WalkFrom(Registers::FromUcontext(context), bounds);
-}
-
-std::vector<Walked> WalkAtTraps(const std::function<void()>& body,
-                                const StackBounds& bounds) {
   TestUnwinder();
-  std::vector<Walked> walks;
-  trap_walks = &walks;
+  const auto walk = std::make_unique<QuietWalk>();
+  walk->From(registers, bounds);
+  return walk->Get();
+}
+
+Walked WalkAtTrap(const std::function<void()>& body,
+                  const StackBounds& bounds) {
+  TestUnwinder();
   trap_bounds = bounds;
+  trap_count = 0;
   struct sigaction action = {};
   struct sigaction before = {};
   action.sa_sigaction = OnTrap;
@@ -92,8 +92,8 @@ std::vector<Walked> WalkAtTraps(const std::function<void()>& body,
   sigaction(SIGILL, &action, &before);
   body();
   sigaction(SIGILL, &before, nullptr);
-  trap_walks = nullptr;
-  return walks;
+  if (trap_count != 1) std::abort();
+  return trap_walk.Get();
 }
 
 }  // namespace unspool::unwind

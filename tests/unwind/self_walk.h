@@ -3,6 +3,7 @@
 #ifndef UNSPOOL_TESTS_UNWIND_SELF_WALK_H_
 #define UNSPOOL_TESTS_UNWIND_SELF_WALK_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -32,14 +33,25 @@ SelfUnwinder& TestUnwinder();
 // Bounds of the calling thread's stack.
 StackBounds OwnStack();
 
-// Walks from `registers`.
-Walked WalkFrom(const Registers& registers, const StackBounds& bounds = {});
-Walked WalkFrom(const ucontext_t& context, const StackBounds& bounds = {});
+// A walk that calls nothing else: for handlers. About 80 KiB.
+class QuietWalk {
+ public:
+  void From(const Registers& registers, const StackBounds& bounds = {});
+  Walked Get() const;
 
-// Runs `body`; at each `ud2` in it, the stack of which is walked from inside a
-// SIGILL handler. Gives the walks.
-std::vector<Walked> WalkAtTraps(const std::function<void()>& body,
-                                const StackBounds& bounds = {});
+ private:
+  static constexpr size_t kMaxFrames = 4096;
+  WalkScratch scratch_ = {};
+  WalkResult result_;
+  std::array<Frame, kMaxFrames> frames_;
+};
+
+Walked WalkFrom(const Registers& registers, const StackBounds& bounds = {});
+
+// Runs `body`, in which there is one `ud2`; gives the walk that SIGILL's
+// handler did there, without calling anything else.
+Walked WalkAtTrap(const std::function<void()>& body,
+                  const StackBounds& bounds = {});
 
 template <class Function>
 uint64_t AddressOf(Function* function) {

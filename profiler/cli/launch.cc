@@ -21,11 +21,13 @@ std::vector<char*> Argv(const std::vector<std::string>& arguments) {
 }
 
 // Returns only if the program could not be started; the reason is in errno.
-void Execute(const std::string& path, const std::vector<std::string>& arguments,
-             char* const* envp) {
-  execve(path.c_str(), Argv(arguments).data(), envp);
-  if (errno != ENOEXEC) return;
-  std::vector<std::string> by_shell = {"/bin/sh", path};
+void Execute(const ResolvedProgram& program,
+             const std::vector<std::string>& arguments, char* const* envp) {
+  if (!program.is_shell_text) {
+    execve(program.path.c_str(), Argv(arguments).data(), envp);
+    return;
+  }
+  std::vector<std::string> by_shell = {"/bin/sh", program.path};
   by_shell.insert(by_shell.end(), arguments.begin() + 1, arguments.end());
   execve("/bin/sh", Argv(by_shell).data(), envp);
 }
@@ -42,20 +44,20 @@ int ReadExecError(int fd) {
 
 }  // namespace
 
-pid_t StartProgram(const std::string& path,
+pid_t StartProgram(const ResolvedProgram& program,
                    const std::vector<std::string>& arguments,
                    ChildEnvironment& environment,
                    const std::string& announce_pid, const SignalGate& gate) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Failure(kExitFailure, "cannot start " + Quoted(path) +
+    throw Failure(kExitFailure, "cannot start " + Quoted(program.path) +
                                     ": pipe: " + ErrnoText(errno));
   }
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
   const pid_t pid = fork();
   if (pid < 0) {
-    throw Failure(kExitFailure, "cannot start " + Quoted(path) +
+    throw Failure(kExitFailure, "cannot start " + Quoted(program.path) +
                                     ": fork: " + ErrnoText(errno));
   }
   if (pid == 0) {
@@ -63,7 +65,7 @@ pid_t StartProgram(const std::string& path,
       environment.Set(announce_pid, std::to_string(getpid()));
     }
     gate.RestoreInChild();
-    Execute(path, arguments, environment.envp());
+    Execute(program, arguments, environment.envp());
     const int error = errno;
     [[maybe_unused]] const ssize_t told =
         write(writer.get(), &error, sizeof(error));
@@ -74,7 +76,7 @@ pid_t StartProgram(const std::string& path,
   if (error == 0) return pid;
   waitpid(pid, nullptr, 0);
   throw Failure(error == ENOENT ? kExitNotFound : kExitNotExecutable,
-                "cannot run " + Quoted(path) + ": " + ErrnoText(error));
+                "cannot run " + Quoted(program.path) + ": " + ErrnoText(error));
 }
 
 }  // namespace unspool::profiler

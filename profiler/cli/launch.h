@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profiler/cli/child_environment.h"
+#include "profiler/cli/program.h"
 #include "profiler/cli/signal_gate.h"
 
 namespace unspool::profiler {
@@ -21,7 +22,7 @@ namespace unspool::profiler {
 // Returns the pid once the program runs. Throws Failure: kExitNotFound or
 // kExitNotExecutable if execve failed, kExitFailure if there can be no process.
 // Not async-signal-safe: forks, allocates and throws.
-pid_t StartProgram(const std::string& path,
+pid_t StartProgram(const ResolvedProgram& program,
                    const std::vector<std::string>& arguments,
                    ChildEnvironment& environment,
                    const std::string& announce_pid, const SignalGate& gate);

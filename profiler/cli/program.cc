@@ -150,6 +150,7 @@ ResolvedProgram ResolveProgram(const std::string& command,
   unwind::InspectProgram(resolved.path.c_str(), unwind::CurrentCaller(),
                          program.get());
   CheckFormat(resolved.path, *program);
+  resolved.is_shell_text = program->kind == ProgramKind::kNotElf;
   resolved.obstacle = FindObstacle(*program);
   return resolved;
 }

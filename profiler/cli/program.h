@@ -11,6 +11,8 @@ namespace unspool::profiler {
 
 struct ResolvedProgram {
   std::string path;  // to execute; relative only if the command was
+  // Neither ELF nor "#!": /bin/sh runs it, as execvp(3) has it.
+  bool is_shell_text = false;
   // Why the agent cannot be preloaded, and what to do instead; nullopt if it
   // can.
   std::optional<std::string> obstacle;

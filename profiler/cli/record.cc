@@ -78,7 +78,7 @@ int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
   Tell(*program.obstacle);
   ChildEnvironment environment(environ);
   const pid_t pid =
-      StartProgram(program.path, options.command, environment, "", gate);
+      StartProgram(program, options.command, environment, "", gate);
   const ProgramEnd end = Supervise(pid, gate, std::nullopt, [] {});
   return FailureUnlessFailed(ExitStatusOf(end.wait_status));
 }
@@ -102,7 +102,7 @@ int RunRecord(const RecordOptions& options) {
   }
   RecordingSpool spool;
   ChildEnvironment environment = AgentEnvironment(options, agent, spool.path());
-  const pid_t pid = StartProgram(program.path, options.command, environment,
+  const pid_t pid = StartProgram(program, options.command, environment,
                                  "UNSPOOL_ROOT_PID", gate);
   const std::string output = output_for(pid);
   const ProgramEnd end = Supervise(pid, gate, options.duration,

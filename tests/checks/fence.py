@@ -2,6 +2,8 @@
 may call. Each folder's README says the same in words."""
 
 import fnmatch
+import pathlib
+import re
 
 # Archives with code that runs in the handler, and the folder of each.
 ARCHIVES = {
@@ -40,33 +42,21 @@ SETUP_CALLS = {
 # The signal handler, as the linker knows it: TimerEngine::OnSignal.
 HANDLER = "_ZN7unspool10collectors11TimerEngine8OnSignalEiP9siginfo_tPv"
 
-# Stack that functions of libc use, in bytes, with room: all are leaves or thin
-# wrappers of system calls.
-EXTERNAL_STACK_BYTES = {
-    "__errno_location": 16,
-    "_dl_find_object": 128,  # through a pointer that is resolved at start
-    "clock_gettime": 128,    # calls the vDSO
-    "madvise": 16,
-    "memcmp": 64,
-    "memcpy": 64,
-    "memset": 64,
-    "mmap": 32,
-    "munmap": 16,
-    "prctl": 64,
-    "pthread_sigmask": 32,
-    "sigaddset": 16,
-    "sigorset": 16,
-    "syscall": 16,
-    # The program's own handler of our signal: its stack is not ours, and it
-    # would run in any case.
-    "the program's handler": 0,
-}
-
 # Functions that call through a pointer, and what that may be.
 INDIRECT_CALLS = {
     "_ZN7unspool6unwind12LaterModules": {"_dl_find_object"},
-    "_ZN7unspool10collectors13ForwardSignal": {"the program's handler"},
+    # The program's own handler of our signal: its stack is not ours, and it
+    # would run in any case.
+    "_ZN7unspool10collectors13ForwardSignal": set(),
 }
+
+
+def allowed_symbols():
+    """What handler code may take from libc, and how much stack that uses, in
+    bytes: fence_symbols.txt."""
+    text = pathlib.Path(__file__).with_name("fence_symbols.txt").read_text()
+    words = re.sub(r"#.*", "", text).split()
+    return dict(zip(words[::2], map(int, words[1::2]), strict=True))
 
 
 def is_setup(path):

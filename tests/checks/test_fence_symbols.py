@@ -11,13 +11,7 @@ import unittest
 import archive_symbols
 import fence
 
-HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ["UNSPOOL_BUILD_DIR"])
-
-
-def allowed_symbols():
-    text = re.sub(r"#.*", "", (HERE / "fence_symbols.txt").read_text())
-    return set(text.split())
 
 
 class FenceSymbols(unittest.TestCase):
@@ -32,12 +26,12 @@ class FenceSymbols(unittest.TestCase):
                 member.undefined -= fence.setup_calls(folder, member.source)
         self.assertGreater(len(handler), 10)
         self.assertEqual(
-            archive_symbols.violations(handler, setup, allowed_symbols()), [])
+            archive_symbols.violations(handler, setup, set(fence.allowed_symbols())), [])
 
     def test_the_list_names_nothing_that_allocates_locks_or_prints(self):
         bad = re.compile(r"malloc|calloc|realloc|free|_Zn|_Zd|mutex|printf|"
                          r"fopen|dl_iterate_phdr|dlsym|__tls_get_addr|__cxa")
-        self.assertEqual([name for name in allowed_symbols()
+        self.assertEqual([name for name in fence.allowed_symbols()
                           if bad.search(name)], [])
 
     def test_violations_are_found(self):

@@ -20,7 +20,8 @@ class Unrunnable(cli.Case):
         self.make("plain", b"x", 0o644)
         self.make("bad-interpreter", b"#!/nowhere/sh\n")
         self.make("weak-interpreter", b"#!plain\n")
-        self.make("bad-elf", b"\x7fELF" + b"\0" * 60)
+        # Says that it is for x86-64, and ends there.
+        self.make("bad-elf", b"\x7fELF\2\1\1" + b"\0" * 9 + b"\2\0\x3e\0")
         self.make("loop", b"#!" + bytes(self.dir / "loop") + b"\n")
         self.make("dir-in-path/hidden", b"x", 0o644)
         os.mkdir(self.dir / "directory")

@@ -126,7 +126,7 @@ bool SpoolWriter::AddCounterLevel(ThreadLog& log) {
   uint8_t* slots = reinterpret_cast<uint8_t*>(record + 1);
   size_t size = kSpoolPageSize - kThreadSlotsOffset;
   if (level > 0) {
-    const uint32_t pages = kFirstCounterPages << (2 * (level - 1));
+    const uint32_t pages = CounterLevelPages(level);
     uint8_t* chunk = chunks_.Allocate(pages);
     if (chunk == nullptr) return false;
     const uint8_t* owner =
@@ -149,9 +149,12 @@ CounterSlot* SpoolWriter::FindOrAddSlot(ThreadLog& log, SampleKind kind,
                                         NodeId stack) {
   constexpr uint32_t kWindowSlots = 8;
   const auto wanted_kind = static_cast<uint16_t>(kind);
-  uint64_t hash = (uint64_t{wanted_kind} << 32 | stack) * 0x9e3779b97f4a7c15u;
+  uint64_t hash = uint64_t{wanted_kind} << 32 | stack;
   for (uint32_t level = 0;; ++level) {
     if (level == log.level_count && !AddCounterLevel(log)) return nullptr;
+    // Node ids come in even steps: each level mixes anew, or a level on which
+    // they fall together would be followed by another.
+    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15u;
     const CounterLevel slots = log.levels[level];
     // The high half, scaled to the range of window starts.
     const uint64_t windows = slots.size() - kWindowSlots + 1;
@@ -164,7 +167,6 @@ CounterSlot* SpoolWriter::FindOrAddSlot(ThreadLog& log, SampleKind kind,
         return &slot;
       }
     }
-    hash *= 0xbf58476d1ce4e5b9u;
   }
 }
 

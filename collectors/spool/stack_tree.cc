@@ -15,15 +15,14 @@ constexpr uint32_t TagOf(uint64_t hash) {
   return static_cast<uint32_t>(hash >> 32) & ~kIdMask;
 }
 
-// Two rounds of multiply and fold (the finalizer of SplitMix64): neighbours in
-// parent and offset, the common case, differ in all bits.
+// The parent comes in last and by one multiplication: it is what the search for
+// the caller has just found, so all else is computed meanwhile. A product's
+// high half depends on all bits; the fold brings it down to where windows look.
 uint64_t HashNode(const StackNode& node) {
-  const uint64_t link =
-      uint64_t{node.parent} << 32 | uint64_t{node.module_and_flags};
-  uint64_t hash = node.offset ^ (link * 0x9e3779b97f4a7c15u);
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
-  return hash ^ (hash >> 31);
+  const uint64_t frame = node.offset * 0xbf58476d1ce4e5b9u ^
+                         node.module_and_flags * 0x94d049bb133111ebu;
+  const uint64_t hash = frame ^ node.parent * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 32);
 }
 
 bool IsSame(const StackNode& a, const StackNode& b) {

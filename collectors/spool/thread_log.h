@@ -12,11 +12,15 @@
 
 namespace unspool::collectors {
 
-// A run of counter slots; level 0 is the rest of the thread's own page, each
-// later one four times as large as the one before.
+// A run of counter slots. Level 0 is the rest of the thread's own page; then
+// come 16 KiB, 64 KiB, 256 KiB, 1 MiB, and 4 MiB each: a larger one would hold
+// up its thread for milliseconds while it is populated. All levels together
+// keep 7.8 million stacks of one thread.
 using CounterLevel = std::span<CounterSlot>;
-inline constexpr uint32_t kMaxCounterLevels = 8;
-inline constexpr uint32_t kFirstCounterPages = 4;
+inline constexpr uint32_t kMaxCounterLevels = 64;
+constexpr uint32_t CounterLevelPages(uint32_t level) {
+  return level == 0 ? 1 : level > 4 ? 1024 : 4u << (2 * (level - 1));
+}
 
 // Invariant 1: `record` is set once, by whoever first has something to record
 //   (release; acquire elsewhere). A thread without samples takes no page.

@@ -1,20 +1,93 @@
 #include "collectors/signal_action.h"
 
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+// glibc's own name for sigaction(): libunspool.so stands in front of the other.
+extern "C" int __sigaction(int signal, const struct sigaction* action,
+                           struct sigaction* old_action) noexcept;
 
 namespace unspool::collectors {
 namespace {
 
 constexpr int kLastStandardSignal = 31;
 
-// By signal number. Written before the handler is in place, by one thread; read
-// by the handler.
-constinit std::array<struct sigaction, kLastStandardSignal + 1> previous{};
+// The program's action for a signal. Each word for itself is atomic: handlers
+// are called with all three arguments, whichever kind they are, so flags and
+// mask of another moment do no harm.
+struct ProgramAction {
+  std::atomic<uint64_t> handler;
+  std::atomic<int> flags;
+  std::atomic<uint64_t> mask;
+  std::atomic<pid_t> pid;  // in which our handler is in place; 0: nowhere
+};
+constinit std::array<ProgramAction, kLastStandardSignal + 1> actions{};
 
-// The mask that the kernel would have given the handler of `action`
-// (sigaction(2)), had it been called for this signal.
+int KernelSigaction(int signal, const struct sigaction* action,
+                    struct sigaction* old_action) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  // Sanitizers must know of handlers.
+  return sigaction(signal, action, old_action);
+#else
+  return __sigaction(signal, action, old_action);
+#endif
+}
+
+// The kernel's part of a sigset_t is its first word, bit n - 1 for signal n.
+uint64_t ToWord(const sigset_t& set) {
+  uint64_t word = 0;
+  std::memcpy(&word, &set, sizeof(word));
+  return word;
+}
+
+sigset_t FromWord(uint64_t word) {
+  sigset_t set;
+  sigemptyset(&set);
+  std::memcpy(&set, &word, sizeof(word));
+  return set;
+}
+
+void Store(const struct sigaction& from, ProgramAction& to) {
+  // The union's members share their place.
+  to.handler.store(reinterpret_cast<uint64_t>(from.sa_handler));
+  to.flags.store(from.sa_flags);
+  to.mask.store(ToWord(from.sa_mask));
+}
+
+struct sigaction Load(const ProgramAction& from) {
+  struct sigaction to {};
+  to.sa_handler = reinterpret_cast<sighandler_t>(from.handler.load());
+  to.sa_flags = from.flags.load();
+  to.sa_mask = FromWord(from.mask.load());
+  return to;
+}
+
+bool IsIgnoredByDefault(int signal) {
+  return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG ||
+         signal == SIGWINCH;
+}
+
+// Ends the process as the default action does, unless that is to do nothing.
+void TakeDefaultAction(int signal) {
+  if (IsIgnoredByDefault(signal)) return;
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  KernelSigaction(signal, &action, nullptr);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  syscall(SYS_tgkill, getpid(), gettid(), signal);
+}
+
+// The mask that the kernel would have given the handler (sigaction(2)), had it
+// been called for this signal.
 sigset_t MaskFor(int signal, const struct sigaction& action,
                  const sigset_t& interrupted) {
   sigset_t mask;
@@ -27,8 +100,9 @@ sigset_t MaskFor(int signal, const struct sigaction& action,
 
 bool IsSampleSignal(int signal) {
   if (signal < 1 || signal > kLastStandardSignal) return false;
-  constexpr int kRefused[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE,
-                              SIGILL,  SIGTRAP, SIGABRT, SIGSYS};
+  constexpr int kRefused[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS,
+                              SIGFPE,  SIGILL,  SIGTRAP, SIGABRT,
+                              SIGSYS,  SIGTSTP, SIGTTIN, SIGTTOU};
   for (const int refused : kRefused) {
     if (signal == refused) return false;
   }
@@ -36,42 +110,63 @@ bool IsSampleSignal(int signal) {
 }
 
 bool InstallHandler(int signal, SignalHandler handler) {
-  struct sigaction current;
-  if (sigaction(signal, nullptr, &current) != 0) return false;
-  if ((current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == handler) {
+  ProgramAction& program = actions[static_cast<size_t>(signal)];
+  if (IsHandlerInstalled(signal, handler)) {
+    program.pid.store(getpid());
     return true;
   }
-  previous[static_cast<size_t>(signal)] = current;
+  struct sigaction current;
+  if (KernelSigaction(signal, nullptr, &current) != 0) return false;
+  Store(current, program);
   struct sigaction ours {};
   ours.sa_sigaction = handler;
   ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   sigfillset(&ours.sa_mask);
-  return sigaction(signal, &ours, nullptr) == 0;
+  if (KernelSigaction(signal, &ours, nullptr) != 0) return false;
+  program.pid.store(getpid());
+  return true;
 }
 
 bool IsHandlerInstalled(int signal, SignalHandler handler) {
   struct sigaction current;
-  return sigaction(signal, nullptr, &current) == 0 &&
+  return KernelSigaction(signal, nullptr, &current) == 0 &&
          (current.sa_flags & SA_SIGINFO) != 0 &&
          current.sa_sigaction == handler;
 }
 
+int ProgramSigaction(int signal, const struct sigaction* action,
+                     struct sigaction* old_action) {
+  if (!IsSampleSignal(signal)) {
+    return KernelSigaction(signal, action, old_action);
+  }
+  ProgramAction& program = actions[static_cast<size_t>(signal)];
+  const pid_t pid = program.pid.load();
+  if (pid == 0 || pid != getpid()) {
+    return KernelSigaction(signal, action, old_action);
+  }
+  const struct sigaction old = Load(program);
+  // `action` may be *old_action.
+  if (action != nullptr) Store(*action, program);
+  if (old_action != nullptr) *old_action = old;
+  return 0;
+}
+
 void ForwardSignal(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& action = previous[static_cast<size_t>(signal)];
-  const bool wants_info = (action.sa_flags & SA_SIGINFO) != 0;
-  if (!wants_info &&
-      (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) {
+  ProgramAction& program = actions[static_cast<size_t>(signal)];
+  const struct sigaction action = Load(program);
+  if (action.sa_handler == SIG_IGN) return;
+  if (action.sa_handler == SIG_DFL) {
+    TakeDefaultAction(signal);
     return;
+  }
+  if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
+    program.handler.store(reinterpret_cast<uint64_t>(SIG_DFL));
   }
   const auto* interrupted = static_cast<const ucontext_t*>(context);
   const sigset_t mask = MaskFor(signal, action, interrupted->uc_sigmask);
   sigset_t ours;
   pthread_sigmask(SIG_SETMASK, &mask, &ours);
-  if (wants_info) {
-    action.sa_sigaction(signal, info, context);
-  } else {
-    action.sa_handler(signal);
-  }
+  action.sa_sigaction(signal, info, context);
   pthread_sigmask(SIG_SETMASK, &ours, nullptr);
 }
 

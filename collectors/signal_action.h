@@ -1,9 +1,11 @@
-// Our signal handler's place in the process, and what was there before us.
+// Our signal handler's place in the process, beside the program's own.
 //
 // A handler of ours is never taken away again: a tick may be pending when
-// sampling stops, and the default action of SIGPROF ends the process. Instead
-// it does nothing then, and goes on to hand signals that are not ours to
-// whoever had the signal before.
+// sampling stops, and the default action of SIGPROF ends the process. Nor may
+// the program take it away: many set a handler for every signal that could end
+// them (sort and ls of coreutils do, for SIGPROF too), and would take a tick
+// for such an end. So the program's action is kept here, and signals that are
+// not ticks are handed on to it.
 
 #ifndef UNSPOOL_COLLECTORS_SIGNAL_ACTION_H_
 #define UNSPOOL_COLLECTORS_SIGNAL_ACTION_H_
@@ -21,16 +23,24 @@ bool IsSampleSignal(int signal);
 
 // Makes `handler` the one of `signal`, which IsSampleSignal accepts, with
 // SA_RESTART, SA_ONSTACK (see README.md) and every signal blocked while it
-// runs. Remembers the handler before it. A no-op if it is ours already. False:
-// the kernel refused. Not async-signal-safe: one caller at a time.
+// runs. What was there becomes the program's action. A no-op if it is ours
+// already. False: the kernel refused. Not async-signal-safe: one caller at a
+// time.
 [[nodiscard]] bool InstallHandler(int signal, SignalHandler handler);
 
-// False if the program has replaced `handler` since. Async-signal-safe.
+// False if the program has replaced `handler` since, in a way that
+// ProgramSigaction did not see. Async-signal-safe.
 bool IsHandlerInstalled(int signal, SignalHandler handler);
 
-// Hands a signal that is not ours to the handler that was there before
-// InstallHandler, under the mask that it asked for. A default action is not
-// taken: that would end the process. Async-signal-safe, if that handler is.
+// What sigaction(2) is to do for the program: exchanges the program's action
+// where our handler is in place, else asks the kernel. The child of a fork or
+// vfork gets the kernel's answer: nothing ticks there. Async-signal-safe.
+int ProgramSigaction(int signal, const struct sigaction* action,
+                     struct sigaction* old_action);
+
+// Hands a signal that is not ours to the program's action, under the mask that
+// it asked for; the default action included. Async-signal-safe, if the
+// program's handler is.
 void ForwardSignal(int signal, siginfo_t* info, void* context);
 
 }  // namespace unspool::collectors

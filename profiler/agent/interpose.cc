@@ -1,16 +1,20 @@
 // The libc functions that libunspool.so stands in front of: pthread_create, so
-// that a thread is sampled from its first instruction on, and dlclose, as a
-// hint to the unwinder. Both are hints only: what bypasses them (libc's own
-// calls, a program that linked first) is found in other ways.
+// that a thread is sampled from its first instruction on; dlclose, as a hint to
+// the unwinder; sigaction and signal, so that a program that sets a handler for
+// our signal gets its own signals and not our ticks. What bypasses them (libc's
+// own calls, a program that linked first) is noticed in other ways.
 //
 // Not part of libunspool.a, where a second definition of them could not be
 // linked.
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include <atomic>
 
+#include "collectors/signal_action.h"
 #include "profiler/agent/session.h"
 #include "profiler/agent/start_routine.h"
 
@@ -22,9 +26,11 @@ namespace {
 using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*,
                               void* (*)(void*), void*);
 using Dlclose = int (*)(void*);
+using Signal = sighandler_t (*)(int, sighandler_t);
 
 constinit std::atomic<PthreadCreate> real_pthread_create{nullptr};
 constinit std::atomic<Dlclose> real_dlclose{nullptr};
+constinit std::atomic<Signal> real_signal{nullptr};
 
 // The next definition after ours. Found at load; earlier only for constructors
 // of other libraries that run before ours.
@@ -41,6 +47,7 @@ Function Real(std::atomic<Function>& cache, const char* name) {
 [[gnu::constructor]] void FindRealFunctions() {
   Real(real_pthread_create, "pthread_create");
   Real(real_dlclose, "dlclose");
+  Real(real_signal, "signal");
 }
 
 }  // namespace
@@ -72,4 +79,27 @@ UNSPOOL_EXPORT int dlclose(void* handle) {
   const int result = profiler::Real(profiler::real_dlclose, "dlclose")(handle);
   unwinder.EndUnload();
   return result;
+}
+
+UNSPOOL_EXPORT int sigaction(int signal, const struct sigaction* action,
+                             struct sigaction* old_action) noexcept {
+  return unspool::collectors::ProgramSigaction(signal, action, old_action);
+}
+
+// BSD semantics, as glibc's (signal(2)).
+UNSPOOL_EXPORT sighandler_t signal(int signal, sighandler_t handler) noexcept {
+  namespace profiler = unspool::profiler;
+  if (!unspool::collectors::IsSampleSignal(signal) || handler == SIG_ERR) {
+    return profiler::Real(profiler::real_signal, "signal")(signal, handler);
+  }
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, signal);
+  struct sigaction old_action;
+  return unspool::collectors::ProgramSigaction(signal, &action, &old_action) ==
+                 0
+             ? old_action.sa_handler
+             : SIG_ERR;
 }

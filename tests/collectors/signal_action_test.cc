@@ -61,10 +61,67 @@ TEST_F(SignalActionTest, ForwardsInfoToAHandlerThatWantsIt) {
   EXPECT_EQ(last_code, SI_TKILL);
 }
 
-TEST_F(SignalActionTest, ADefaultActionIsNotTaken) {
+using SignalActionDeathTest = SignalActionTest;
+
+TEST_F(SignalActionDeathTest, TheDefaultActionIsTaken) {
   ASSERT_TRUE(InstallHandler(SIGUSR1, &Ours));
-  raise(SIGUSR1);  // would end the process
-  EXPECT_EQ(ours, 1);
+  EXPECT_EXIT(raise(SIGUSR1), testing::KilledBySignal(SIGUSR1), "");
+}
+
+TEST_F(SignalActionTest, ADefaultThatDoesNothingDoesNothing) {
+  signal(SIGURG, SIG_DFL);
+  ASSERT_TRUE(InstallHandler(SIGURG, &Ours));
+  raise(SIGURG);
+  raise(SIGURG);
+  EXPECT_EQ(ours, 2);
+}
+
+TEST_F(SignalActionTest, TheProgramsActionIsExchangedBehindOurHandler) {
+  struct sigaction theirs_with_mask {};
+  theirs_with_mask.sa_handler = &Theirs;
+  theirs_with_mask.sa_flags = SA_NODEFER;
+  sigaddset(&theirs_with_mask.sa_mask, SIGUSR2);
+  ASSERT_TRUE(InstallHandler(SIGUSR1, &Ours));
+  struct sigaction old;
+  EXPECT_EQ(ProgramSigaction(SIGUSR1, &theirs_with_mask, &old), 0);
+  EXPECT_EQ(old.sa_handler, SIG_DFL);
+  EXPECT_TRUE(IsHandlerInstalled(SIGUSR1, &Ours));
+  EXPECT_EQ(ProgramSigaction(SIGUSR1, nullptr, &old), 0);
+  EXPECT_EQ(old.sa_handler, &Theirs);
+  EXPECT_EQ(old.sa_flags, SA_NODEFER);
+  EXPECT_EQ(sigismember(&old.sa_mask, SIGUSR2), 1);
+  EXPECT_EQ(sigismember(&old.sa_mask, SIGUSR1), 0);
+  raise(SIGUSR1);
+  EXPECT_EQ(theirs, 1);
+  EXPECT_EQ(sigismember(&mask_in_theirs, SIGUSR1), 0);  // SA_NODEFER
+
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  EXPECT_EQ(ProgramSigaction(SIGUSR1, &ignore, nullptr), 0);
+  raise(SIGUSR1);
+  EXPECT_EQ(ours, 2);
+  EXPECT_EQ(theirs, 1);
+}
+
+TEST_F(SignalActionDeathTest, AHandlerForOnceIsForOnce) {
+  ASSERT_TRUE(InstallHandler(SIGUSR1, &Ours));
+  struct sigaction once {};
+  once.sa_handler = &Theirs;
+  once.sa_flags = static_cast<int>(SA_RESETHAND);
+  ProgramSigaction(SIGUSR1, &once, nullptr);
+  raise(SIGUSR1);
+  EXPECT_EQ(theirs, 1);
+  EXPECT_EXIT(raise(SIGUSR1), testing::KilledBySignal(SIGUSR1), "");
+}
+
+TEST_F(SignalActionTest, WithoutOurHandlerTheKernelIsAsked) {
+  struct sigaction action {};
+  action.sa_handler = &Theirs;
+  EXPECT_EQ(ProgramSigaction(SIGUSR2, &action, nullptr), 0);
+  raise(SIGUSR2);
+  EXPECT_EQ(theirs, 1);
+  EXPECT_EQ(ProgramSigaction(SIGKILL, &action, nullptr), -1);
+  signal(SIGUSR2, SIG_DFL);
 }
 
 TEST_F(SignalActionTest, InstallingTwiceDoesNotForwardToOurselves) {
@@ -96,8 +153,8 @@ TEST(SampleSignal, IsAStandardOneThatCanBeCaughtAndNoInstructionRaises) {
   for (const int good : {SIGPROF, SIGVTALRM, SIGALRM, SIGUSR1, SIGURG, SIGIO}) {
     EXPECT_TRUE(IsSampleSignal(good)) << good;
   }
-  for (const int bad :
-       {0, -1, SIGKILL, SIGSTOP, SIGSEGV, SIGTRAP, SIGABRT, 32, SIGRTMIN, 65}) {
+  for (const int bad : {0, -1, SIGKILL, SIGSTOP, SIGTSTP, SIGSEGV, SIGTRAP,
+                        SIGABRT, 32, SIGRTMIN, 65}) {
     EXPECT_FALSE(IsSampleSignal(bad)) << bad;
   }
 }

@@ -118,7 +118,7 @@ class NothingArmedTest(AgentCase):
     def check_off(self, **variables):
         argv = [program("nothing_armed")]
         plain = self.run_with(argv, preload=False)
-        self.assertIn("timers=0 default=1 threads=1", plain.stdout)
+        self.assertIn("timers=0 uncaught=1 threads=1", plain.stdout)
         run = self.run_with(argv, **variables)
         self.assertEqual(run.stdout, plain.stdout)
         self.assertEqual(self.files(), [])
@@ -139,7 +139,7 @@ class NothingArmedTest(AgentCase):
 
     def test_the_probe_sees_what_is_armed(self):
         run = self.profiled([program("nothing_armed")])
-        self.assertIn("timers=1 default=0 threads=1", run.stdout)
+        self.assertIn("timers=1 uncaught=0 threads=1", run.stdout)
         self.assertIn("next_fd=3 spools=1", run.stdout)
 
     def test_bad_values_are_told_and_the_program_runs(self):
@@ -313,6 +313,41 @@ class ForkTest(AgentCase):
         self.assertEqual(self.files(), ["p.pb.gz"])
         profile = pprof_decode.load(self.output)
         self.assert_total(profile, int(run.stdout.split("=")[1]))
+
+
+class OwnSignalTest(AgentCase):
+    """The program has its own use for SIGPROF."""
+
+    def test_program_and_profiler_each_get_their_signals(self):
+        argv = [program("own_handler"), "300"]
+        plain = self.run_with(argv, preload=False)
+        self.assertEqual(plain.returncode, -signal.SIGPROF)
+        before = spools()
+        run = self.profiled(argv)
+        self.assertEqual((run.returncode, run.stderr), (-signal.SIGPROF, ""))
+        left = spools() - before
+        self.assertEqual(len(left), 1)
+        os.unlink(left.pop())
+
+        run = self.profiled(argv + ["return"])
+        self.assertEqual((run.returncode, run.stderr), (7, ""))
+        self.assertIn("ticked=1 strange=0 simple=1\n", run.stdout)
+        self.assert_total(pprof_decode.load(self.output),
+                          int(run.stdout.split("cpu_ns=")[1]))
+
+    def test_program_that_ends_on_every_signal(self):
+        # sort sets a handler for SIGPROF that removes its files and ends it.
+        numbers = "".join(f"{n * 7919 % 1000003}\n" for n in range(300000))
+        place = os.path.join(self.dir, "numbers")
+        with open(place, "w") as file:
+            file.write(numbers)
+        before = spools()
+        run = self.profiled(["sort", "-n", place], FREQUENCY="1000")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout.split(),
+                         sorted(numbers.split(), key=int))
+        for left in spools() - before:  # it ends by _exit()
+            os.unlink(left)
 
 
 class SmallStacksTest(AgentCase):

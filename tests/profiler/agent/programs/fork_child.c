@@ -1,13 +1,21 @@
-// fork_child: the child of a fork without exec spins, makes a thread, and ends
-// by exit(); then the parent spins. Says what went wrong by its exit status.
+// fork_child: the child of a fork without exec makes a thread, profiles itself
+// by ITIMER_PROF, and ends by exit(); then the parent spins. Says what went
+// wrong by its exit status.
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "spin.h"
+
+static volatile int counted;
+static void count(int signal) {
+  (void)signal;
+  ++counted;
+}
 
 static void* run(void* argument) {
   spin_ms(20);
@@ -22,8 +30,12 @@ int main(void) {
     if (pthread_create(&thread, NULL, run, NULL) != 0) exit(3);
     pthread_join(thread, NULL);
     spin_ms(100);
-    raise(SIGPROF);  // not a tick, and not the end of the child
-    exit(5);
+    // Its own profiling, as if we had never been there.
+    signal(SIGPROF, count);
+    const struct itimerval soon = {{0, 10000}, {0, 10000}};
+    setitimer(ITIMER_PROF, &soon, NULL);
+    spin_ms(100);
+    exit(counted > 0 ? 5 : 4);
   }
   int status;
   if (waitpid(child, &status, 0) != child) return 1;

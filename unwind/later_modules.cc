@@ -24,6 +24,19 @@ uint64_t HashBytes(std::span<const uint8_t> bytes, uint64_t hash) {
   return hash;
 }
 
+constexpr uint64_t kHashSeed = 0xcbf29ce484222325;
+
+// Of a module's first page: program headers, and the notes behind them.
+constexpr size_t kImprintBytes = 1024;
+
+// False if the bytes are not there.
+bool TakeImprint(uint64_t start, std::span<uint8_t> buffer, uint64_t* imprint) {
+  const std::span<uint8_t> bytes = buffer.first(kImprintBytes);
+  if (CopyFromSelf(start, bytes) != bytes.size()) return false;
+  *imprint = HashBytes(bytes, kHashSeed);
+  return true;
+}
+
 // Longer paths are kept by their beginning in fingerprints.
 constexpr size_t kMaxPath = 512;
 
@@ -80,9 +93,10 @@ bool LaterModules::IsQuiet(uint64_t* generation) const {
 }
 
 bool LaterModules::IsVerified(const Record& record, uint64_t link_map,
-                              uint64_t generation) {
+                              uint64_t generation, uint64_t imprint) {
   return record.verified.load(std::memory_order_acquire) == generation &&
-         record.link_map.load(std::memory_order_relaxed) == link_map;  // I4
+         record.link_map.load(std::memory_order_relaxed) == link_map &&  // I4
+         record.imprint == imprint;
 }
 
 // The first published record of `place` for which matches(record).
@@ -100,12 +114,18 @@ LaterModules::Record* LaterModules::Probe(const Place& place,
   return nullptr;
 }
 
-// The record whose fingerprint was compared in this generation.
-LaterModules::Record* LaterModules::FindVerified(const Identity& identity) {
+// The record whose fingerprint was compared in this generation, and whose
+// imprint is still what is there.
+LaterModules::Record* LaterModules::FindVerified(const Identity& identity,
+                                                 WalkScratch& scratch) {
   uint64_t generation = 0;
-  if (!IsQuiet(&generation)) return nullptr;
+  uint64_t imprint = 0;
+  if (!IsQuiet(&generation) ||
+      !TakeImprint(identity.place.start, scratch.window, &imprint)) {
+    return nullptr;
+  }
   return Probe(identity.place, [&](const Record& record) {
-    return IsVerified(record, identity.link_map, generation);
+    return IsVerified(record, identity.link_map, generation, imprint);
   });
 }
 
@@ -118,7 +138,7 @@ LaterModules::Found LaterModules::Find(uint64_t pc, WalkScratch& scratch) {
   }
   Identity identity;
   if (!FindObject(pc, &identity)) return {};
-  const Record* record = FindVerified(identity);
+  const Record* record = FindVerified(identity, scratch);
   if (record == nullptr) record = FindOrAdd(identity, pc, scratch);
   if (record == nullptr) return {};
   const ModuleId id = IdOf(record);
@@ -136,24 +156,23 @@ LaterModules::Record* LaterModules::FindOrAdd(const Identity& identity,
                                               WalkScratch& scratch) {
   uint64_t generation = 0;
   const bool quiet = IsQuiet(&generation);
-  uint64_t fingerprint = 0;
-  if (!Fingerprint(identity, scratch, &fingerprint)) return nullptr;
+  Prints prints;
+  if (!TakePrints(identity, scratch, &prints)) return nullptr;
   const auto is_same = [&](const Record& record) {
-    return record.fingerprint == fingerprint;
+    return record.fingerprint == prints.fingerprint;
   };
   Record* record = Probe(identity.place, is_same);
   const bool is_new = record == nullptr;
   if (is_new && !Describe(identity, scratch)) return nullptr;
   // Were these copies of one module, the one that is there now?
   Identity now;
-  uint64_t fingerprint_now = 0;
+  Prints prints_now;
   if (!FindObject(pc, &now) || now != identity ||
-      !Fingerprint(identity, scratch, &fingerprint_now) ||
-      fingerprint_now != fingerprint) {
+      !TakePrints(identity, scratch, &prints_now) || prints_now != prints) {
     ++scratch.counters.gone_modules;
     return nullptr;
   }
-  if (is_new) record = Add(identity.place, fingerprint, scratch);
+  if (is_new) record = Add(identity.place, prints, scratch);
   uint64_t generation_now = 0;
   if (record != nullptr && quiet && IsQuiet(&generation_now) &&
       generation_now == generation) {
@@ -167,23 +186,24 @@ LaterModules::Record* LaterModules::FindOrAdd(const Identity& identity,
 // beginning of the search table: which functions there are and how long. The
 // path alone tells libraries apart that differ only in what is not loaded, such
 // as the names of their static functions.
-bool LaterModules::Fingerprint(const Identity& identity, WalkScratch& scratch,
-                               uint64_t* fingerprint) const {
+bool LaterModules::TakePrints(const Identity& identity, WalkScratch& scratch,
+                              Prints* prints) const {
   constexpr size_t kTableBytes = 1024;
-  constexpr uint64_t kSeed = 0xcbf29ce484222325;
   const std::span<uint8_t> buffer(scratch.window);
   link_map map;
   if (!CopyLinkMap(identity.link_map, &map)) return false;
   const size_t path = CopyFromSelf(reinterpret_cast<uint64_t>(map.l_name),
                                    buffer.first(kMaxPath));
-  *fingerprint = HashBytes(UpToNul(buffer.first(path)), kSeed);
+  uint64_t& fingerprint = prints->fingerprint;
+  fingerprint = HashBytes(UpToNul(buffer.first(path)), kHashSeed);
   const size_t header = CopyFromSelf(identity.place.start, buffer);
-  if (header == 0) return false;
-  *fingerprint = HashBytes(buffer.first(header), *fingerprint);
+  if (header < kImprintBytes) return false;
+  prints->imprint = HashBytes(buffer.first(kImprintBytes), kHashSeed);
+  fingerprint = HashBytes(buffer.first(header), fingerprint);
   if (identity.place.eh_frame_hdr == 0) return true;
   const size_t table =
       CopyFromSelf(identity.place.eh_frame_hdr, buffer.first(kTableBytes));
-  *fingerprint = HashBytes(buffer.first(table), *fingerprint);
+  fingerprint = HashBytes(buffer.first(table), fingerprint);
   return table != 0;
 }
 
@@ -228,14 +248,15 @@ bool LaterModules::Describe(const Identity& identity, WalkScratch& scratch) {
 
 // Publishes scratch.described. nullptr if there is no room.
 LaterModules::Record* LaterModules::Add(const Place& place,
-                                        uint64_t fingerprint,
+                                        const Prints& prints,
                                         WalkScratch& scratch) {
   if (claimed_.load(std::memory_order_relaxed) >= kCapacity) return nullptr;
   const uint32_t number = claimed_.fetch_add(1, std::memory_order_relaxed);
   if (number >= kCapacity) return nullptr;
   Record* record = &records_[number];
   record->place = place;
-  record->fingerprint = fingerprint;
+  record->fingerprint = prints.fingerprint;
+  record->imprint = prints.imprint;
   record->verified.store(~uint64_t{0}, std::memory_order_relaxed);
   record->loaded = scratch.described;
   Module& module = record->loaded.module;
@@ -287,12 +308,15 @@ bool LaterModules::IsStillThere(ModuleId id, WalkScratch& scratch) {
     return false;
   }
   uint64_t generation = 0;
-  if (IsQuiet(&generation) && IsVerified(record, now.link_map, generation)) {
+  uint64_t imprint = 0;
+  if (IsQuiet(&generation) &&
+      TakeImprint(now.place.start, scratch.window, &imprint) &&
+      IsVerified(record, now.link_map, generation, imprint)) {
     return true;
   }
-  uint64_t fingerprint = 0;
-  return Fingerprint(now, scratch, &fingerprint) &&
-         fingerprint == record.fingerprint;
+  Prints prints;
+  return TakePrints(now, scratch, &prints) &&
+         prints.fingerprint == record.fingerprint;
 }
 
 const LoadedModule* LaterModules::Get(ModuleId id) const {

@@ -114,7 +114,16 @@ class LaterModules {
     std::atomic<uint64_t> verified;
     Place place;
     uint64_t fingerprint;
+    uint64_t imprint;
     LoadedModule loaded;
+  };
+  // Hashes of a module's bytes: of all that tells it apart, and of its first
+  // kilobyte.
+  struct Prints {
+    uint64_t fingerprint = 0;
+    uint64_t imprint = 0;
+
+    bool operator==(const Prints&) const = default;
   };
 
   static constexpr uint32_t kBuckets = 2 * kCapacity;
@@ -124,18 +133,18 @@ class LaterModules {
   bool FindObject(uint64_t pc, Identity* identity) const;
   bool IsQuiet(uint64_t* generation) const;
   static bool IsVerified(const Record& record, uint64_t link_map,
-                         uint64_t generation);
+                         uint64_t generation, uint64_t imprint);
   template <class Matches>
   Record* Probe(const Place& place, Matches&& matches);
-  Record* FindVerified(const Identity& identity);
+  Record* FindVerified(const Identity& identity, WalkScratch& scratch);
   Record* FindOrAdd(const Identity& identity, uint64_t pc,
                     WalkScratch& scratch);
-  bool Fingerprint(const Identity& identity, WalkScratch& scratch,
-                   uint64_t* fingerprint) const;
+  bool TakePrints(const Identity& identity, WalkScratch& scratch,
+                  Prints* prints) const;
   bool Describe(const Identity& identity, WalkScratch& scratch);
   bool ReadHeaders(uint64_t start, WalkScratch& scratch,
                    std::span<const Elf64_Phdr>* headers) const;
-  Record* Add(const Place& place, uint64_t fingerprint, WalkScratch& scratch);
+  Record* Add(const Place& place, const Prints& prints, WalkScratch& scratch);
   void Publish(Record* record);
   const char* KeepPath(std::span<const uint8_t> path);
   ModuleId IdOf(const Record* record) const;

@@ -30,6 +30,7 @@ set(rpath "-Wl,-rpath,$ORIGIN")
 e2e_build(exception_storm ${gxx} FLAGS -std=c++20 -O2 -pthread
   SOURCES exception_storm.cc)
 e2e_build(wrong_cfi ${gcc} FLAGS -O2 SOURCES wrong_cfi.c wrong_cfi_spin.S)
+e2e_build(iconv_churn ${gcc} FLAGS -O2 SOURCES iconv_churn.c)
 e2e_build(machine_state ${gcc} FLAGS -O2 SOURCES machine_state.c)
 e2e_build(libc_callbacks ${gxx} FLAGS -std=c++20 -O2 -fomit-frame-pointer
   SOURCES libc_callbacks.cc)
@@ -104,6 +105,6 @@ function(e2e_churn name)
 endfunction()
 e2e_churn(churn COUNT 50 ITERATIONS 200000)
 e2e_build(big_relro.o ${gcc} FLAGS -c SOURCES big_relro.S)
-e2e_churn(relocation COUNT 4 ITERATIONS 2000000 BIG big_relro.o)
+e2e_churn(relocation COUNT 4 ITERATIONS 8000000 BIG big_relro.o)
 
 add_custom_target(end_to_end_programs ALL DEPENDS ${e2e_outputs})

@@ -88,6 +88,31 @@ class DO02LibraryChurnTest(harness.Case, LibraryChurn):
         self.assertGreater(inside, 200)
 
 
+class DO02UnannouncedUnloadTest(harness.Case):
+    """iconv's libraries: loaded and unloaded by libc, without dlclose()."""
+
+    CHARSETS = "234579"
+
+    def test_every_frame_is_of_the_charset_that_was_converted(self):
+        run = self.record([harness.program("iconv_churn"), "3"])
+        self.assertEqual((run.status, run.stdout), (0, b"done\n"), run.stderr)
+        seen = dict.fromkeys(self.CHARSETS, 0)
+        for sample in run.profile.samples:
+            names = sample.names
+            # Loading and unloading may concern another charset's library.
+            if "iconv" not in names:
+                continue
+            converting = names.index("iconv")
+            for frame in sample.frames[:converting]:
+                match = re.fullmatch(r"ISO8859-(\d+)\.so", frame.module)
+                if match:
+                    self.assertEqual(names[converting + 1],
+                                     f"convert_{match[1]}", names[::-1])
+                    seen[match[1]] += harness.count(run.profile, sample)
+        for charset, samples in seen.items():
+            self.assertGreater(samples, 20, f"ISO8859-{charset}")
+
+
 class DO03SlowRelocationTest(harness.Case, LibraryChurn):
     """10 MB of relocations: mapped long before complete."""
 

@@ -284,6 +284,11 @@ QuietWalk from_handler;
 void OnInnerSignal(int) { from_handler.From(Registers::Here()); }
 void OnOuterSignal(int signal, siginfo_t*, void* context) {
   if (is_nested) {
+    // ThreadSanitizer blocks all signals in handlers.
+    sigset_t trap;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    pthread_sigmask(SIG_UNBLOCK, &trap, nullptr);
     asm volatile("int3");
   } else {
     OnInnerSignal(signal);

@@ -8,9 +8,11 @@
 //
 // That is not enough to know a module again. malloc and mmap reuse addresses: a
 // different library of equal size may get the same range and the same link_map.
-// So a module also has a fingerprint of its path and bytes, which is compared
-// again when an unload was announced since, or is under way, or the link_map is
-// another.
+// So every walk looks once at the first kilobyte of each later module that it
+// meets (its imprint, which has the build id); and all that tells libraries
+// apart (the fingerprint: path, first page, beginning of the search table) is
+// compared again when an unload was announced since, or is under way, or the
+// link_map is another.
 //
 // Invariants
 //   I1. A record is written by the thread that claimed it, and not changed

@@ -15,8 +15,13 @@ namespace unspool::collectors {
 namespace {
 
 // The walk, the recording and what is around them stay under this (the stack
-// check in tests/ measures it).
+// check in tests/checks measures it); unoptimized code needs several times
+// that.
+#ifdef __OPTIMIZE__
 constexpr uint64_t kStackNeeded = 4096;
+#else
+constexpr uint64_t kStackNeeded = 16384;
+#endif
 
 // How much is left of the stack that we run on; unlimited if we do not know it.
 // uc_stack is the alternate stack as it was when the signal came

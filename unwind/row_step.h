@@ -29,6 +29,10 @@ class RowStep {
   // Fills *caller, another object than the frame's; it holds nothing of use
   // unless the result is kOk. The caller's PC is what the rule of `ra_register`
   // gives, which must not be kUndefined: the walk ends there, by its own rules.
+  // Other registers whose rule cannot be followed are unknown, which matters
+  // only to a frame that needs them. (GCC's CFI for the last instructions of a
+  // function with a realigned stack still looks for rbp where rbp, already
+  // restored, points.)
   StepStatus Apply(const CfiRow<Arch>& row, uint64_t ra_register,
                    Registers* caller) {
     if (ra_register >= Arch::kRegisterCount) return StepStatus::kBadCfi;
@@ -37,7 +41,7 @@ class RowStep {
     *caller = Registers();
     for (size_t i = 0; i < Arch::kRegisterCount; ++i) {
       status = Recover(row.registers[i], i, caller);
-      if (status != StepStatus::kOk) return status;
+      if (status != StepStatus::kOk && i == ra_register) return status;
     }
     const RegisterRule& ra = row.registers[ra_register];
     // A return address that was kept would be this frame's own PC.

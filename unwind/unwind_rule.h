@@ -68,7 +68,9 @@ class UnwindRule {
   constexpr bool is_step() const { return (word_ & kKindMask) == kStep; }
 
   // From a frame's registers to its caller's. `caller` is another object; it
-  // holds nothing of use unless the result is kOk. Only if is_step().
+  // holds nothing of use unless the result is kOk. A register whose slot cannot
+  // be read is unknown, which matters only to a frame that needs it. Only if
+  // is_step().
   template <MemoryReader Memory>
   StepStatus Apply(const Registers& frame, Memory& memory,
                    Registers* caller) const {
@@ -89,10 +91,11 @@ class UnwindRule {
     for (size_t i = 0; slots != 0; ++i, slots >>= kSlotBits) {
       const uint64_t slot = slots & kMaxSlot;
       if (slot == 0) continue;
-      if (!memory.Read(cfa - slot * kWord, kWord, &value)) {
-        return StepStatus::kBadMemory;
+      if (memory.Read(cfa - slot * kWord, kWord, &value)) {
+        caller->Set(Arch::kCalleeSaved[i], value);
+      } else {
+        caller->Forget(Arch::kCalleeSaved[i]);
       }
-      caller->Set(Arch::kCalleeSaved[i], value);
     }
     return StepStatus::kOk;
   }

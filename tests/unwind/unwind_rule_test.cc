@@ -142,18 +142,26 @@ TEST(UnwindRule, LeavesTheRestToTheRow) {
   }
 }
 
-TEST(UnwindRule, UnreadableSlotIsBadMemory) {
+TEST(UnwindRule, UnreadableReturnAddressIsBadMemory) {
+  const X86_64Registers frame = SomeRegisters();
+  X86_64Registers caller;
+  const auto rule = Rule::Compile(RowOn(kRsp, 16), kRip);
+  FakeMemory memory;
+  EXPECT_EQ(rule->Apply(frame, memory, &caller), StepStatus::kBadMemory);
+  memory.PutWord(kStack + 8, 1);
+  EXPECT_EQ(rule->Apply(frame, memory, &caller), StepStatus::kOk);
+}
+
+TEST(UnwindRule, RegisterWithAnUnreadableSlotIsUnknown) {
   const X86_64Registers frame = SomeRegisters();
   X86_64Registers caller;
   FakeMemory only_ra;
   only_ra.PutWord(kStack + 8, 1);
-  const auto plain = Rule::Compile(RowOn(kRsp, 16), kRip);
-  const auto saves = Rule::Compile(
+  const auto rule = Rule::Compile(
       With(RowOn(kRsp, 16), kRbp, {RuleKind::kOffset, 0, -16}), kRip);
-  FakeMemory none;
-  EXPECT_EQ(plain->Apply(frame, none, &caller), StepStatus::kBadMemory);
-  EXPECT_EQ(plain->Apply(frame, only_ra, &caller), StepStatus::kOk);
-  EXPECT_EQ(saves->Apply(frame, only_ra, &caller), StepStatus::kBadMemory);
+  EXPECT_EQ(rule->Apply(frame, only_ra, &caller), StepStatus::kOk);
+  EXPECT_FALSE(caller.Has(kRbp));
+  EXPECT_TRUE(caller.Has(kRbx));
 }
 
 TEST(UnwindRule, UnknownFramePointerIsBadCfi) {
@@ -187,6 +195,12 @@ TEST(RowStep, AppliesEveryKindOfRule) {
       {"caller-saved is lost", 0, {}, false, 0},
       {"SP is the CFA", kRsp, {}, true, cfa},
       {"undefined", kRbx, {RuleKind::kUndefined, 0, 0}, false, 0},
+      {"slot unreadable", kRbx, {RuleKind::kOffset, 0, -64}, false, 0},
+      {"expression unreadable",
+       kRbx,
+       {RuleKind::kExpression, 9, 0x1000},
+       false,
+       0},
       {"same value", 0, {RuleKind::kSameValue, 0, 0}, true, 0x100},
       {"offset", kRbx, {RuleKind::kOffset, 0, -16}, true, cfa - 15},
       {"val_offset", kRbx, {RuleKind::kValOffset, 0, -16}, true, cfa - 16},
@@ -246,9 +260,6 @@ TEST(RowStep, BadRowsAndMemoryAreTold) {
        With(RowOn(kRsp, 8), kRip, {RuleKind::kRegister, 33, 0}),
        StepStatus::kBadCfi},
       {"RA unreadable", RowOn(kRsp, 0x2000), StepStatus::kBadMemory},
-      {"slot unreadable",
-       With(RowOn(kRsp, 8), kRbx, {RuleKind::kOffset, 0, -64}),
-       StepStatus::kBadMemory},
       {"expression that cannot be read", expression_cfa, StepStatus::kBadCfi},
   };
   for (const auto& row : rows) {

@@ -66,13 +66,9 @@ const char* PathOf(const StartupObject& object, PathStore& paths) {
   const Module& module = object.loaded.module;
   if (module.is_vdso) return "[vdso]";
   PathBuffer& path = paths.buffer();
-  // The kernel knows the program's path, except when the loader was started
-  // with the program as its argument.
-  if (module.is_main && Covers(module, getauxval(AT_ENTRY)) &&
-      ReadOwnExecutablePath(path)) {
-    return paths.Keep(path);
-  }
-  // An absolute name outlives chdir(2).
+  // An absolute name outlives chdir(2). The program has none; its link in /proc
+  // would name the loader, if that was started with the program as its
+  // argument.
   if (object.name[0] == '/') return paths.Keep(object.name);
   return paths.Keep(FindMappedPath(module.start, path) ? path : object.name);
 }

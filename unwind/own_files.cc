@@ -124,13 +124,6 @@ bool ReadSectionHeader(const MappedFile& file, const Elf64_Ehdr& header,
 
 }  // namespace
 
-bool ReadOwnExecutablePath(PathBuffer& path) {
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-  if (size <= 0) return false;
-  path[size] = '\0';
-  return true;
-}
-
 bool FindMappedPath(uint64_t address, PathBuffer& path) {
   LineReader maps("/proc/self/maps");
   while (maps.Next(path)) {

@@ -15,10 +15,6 @@ namespace unspool::unwind {
 inline constexpr size_t kMaxPathSize = 4096;
 using PathBuffer = char[kMaxPathSize];
 
-// The path of the program, by /proc/self/exe. False if it cannot be read. Not
-// async-signal-safe: reads a link.
-bool ReadOwnExecutablePath(PathBuffer& path);
-
 // The path that is mapped at `address`, by /proc/self/maps. False if there is
 // none. Not async-signal-safe: reads a file.
 bool FindMappedPath(uint64_t address, PathBuffer& path);

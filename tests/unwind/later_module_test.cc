@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/unwind/self_walk.h"
+#include "unwind/module_setup.h"
 
 namespace unspool::unwind {
 namespace {
@@ -84,6 +85,22 @@ TEST(LaterModule, IsFoundAndDescribed) {
   EXPECT_EQ(module->build_id.size, 20);
   EXPECT_EQ(module->segment_count, 1);
   EXPECT_GT(module->eh_frame_hdr_size, 0u);
+}
+
+// Started late, when libraries have been loaded already.
+TEST(LaterModule, IsNotPinnedByALateStart) {
+  void* handle = dlopen(PathOf(3).c_str(), RTLD_NOW);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  ModuleSnapshot snapshot;
+  ASSERT_TRUE(TakeModuleSnapshot(&snapshot));
+  const auto at = [&](void* address) {
+    return snapshot.Find(reinterpret_cast<uint64_t>(address));
+  };
+  EXPECT_EQ(at(dlsym(handle, "later_call")), kNoModule);
+  EXPECT_NE(at(reinterpret_cast<void*>(&PathOf)), kNoModule);
+  EXPECT_NE(at(dlsym(RTLD_DEFAULT, "malloc")), kNoModule);
+  EXPECT_NE(at(dlsym(RTLD_DEFAULT, "_r_debug")), kNoModule);  // the loader
+  dlclose(handle);
 }
 
 TEST(LaterModule, ComesBackAsItself) {

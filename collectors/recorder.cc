@@ -66,6 +66,10 @@ void Recorder::RecordLoss(ThreadState& thread, LossCause cause,
   Add(thread.weight_ns, weight);
 }
 
+void Recorder::RecordUnsampled(ThreadState& thread, uint64_t weight_ns) {
+  writer_->AddUnsampled(thread.log, weight_ns);
+}
+
 void Recorder::UpdateName(ThreadState& thread, const TaskName& name) {
   if (name == thread.name) return;
   thread.name = name;

@@ -38,6 +38,9 @@ class Recorder {
   // Counts a sample that was not taken. Async-signal-safe.
   void RecordLoss(ThreadState& thread, LossCause cause, uint64_t weight);
 
+  // Adds CPU time that no sample stands for. Async-signal-safe.
+  void RecordUnsampled(ThreadState& thread, uint64_t weight_ns);
+
   // Gives the spool the thread's name, if it changed. Async-signal-safe; on the
   // thread itself, or while it cannot record.
   void UpdateName(ThreadState& thread, const TaskName& name);

@@ -252,7 +252,7 @@ struct ThreadRecord {
   int32_t tid;
   uint32_t reserved;
   char name[16];          // name last seen; NUL-padded, may be torn
-  uint64_t unsampled_ns;  // reserved: CPU time of a thread that ended unsampled
+  uint64_t unsampled_ns;  // atomic: CPU time that no sample stands for
   LossCounter losses[kLossSlots];
 };
 static_assert(sizeof(ThreadRecord) == 160);

@@ -160,6 +160,7 @@ uint64_t SpoolReader::ReadModule(uint64_t offset, uint64_t room,
 ThreadView SpoolReader::ReadThread(const Chunk& chunk) const {
   const auto& record = At<ThreadRecord>(chunk.offset + sizeof(ChunkHeader));
   ThreadView thread{.tid = LoadRelaxed(record.tid),
+                    .unsampled_ns = LoadRelaxed(record.unsampled_ns),
                     .losses = Losses(record.losses),
                     .chunk_offset = chunk.offset};
   for (size_t i = 0; i + 1 < thread.name.size(); ++i) {

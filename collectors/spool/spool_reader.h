@@ -62,6 +62,7 @@ struct ModuleView {
 struct ThreadView {
   int32_t tid = 0;
   std::array<char, sizeof(ThreadRecord::name)> name{};  // always ends in NUL
+  uint64_t unsampled_ns = 0;  // CPU time that no sample stands for
   LossArray losses{};
   uint64_t chunk_offset = 0;
 };

@@ -98,6 +98,12 @@ void SpoolWriter::AddLoss(ThreadLog& log, LossCause cause, uint64_t weight) {
   FetchAdd(loss.weight, weight);
 }
 
+void SpoolWriter::AddUnsampled(ThreadLog& log, uint64_t weight_ns) {
+  ThreadRecord* record = FindOrAddRecord(log);
+  if (record == nullptr) return AddLoss(log, LossCause::kFull, weight_ns);
+  FetchAdd(record->unsampled_ns, weight_ns);
+}
+
 ThreadRecord* SpoolWriter::FindOrAddRecord(ThreadLog& log) {
   ThreadRecord* record = log.record.load(std::memory_order_acquire);
   if (record != nullptr) return record;

@@ -107,6 +107,10 @@ class SpoolWriter {
   // Async-signal-safe; any thread.
   void AddLoss(ThreadLog& log, LossCause cause, uint64_t weight);
 
+  // Adds CPU time that no sample stands for; without room it is a loss.
+  // Async-signal-safe; any thread.
+  void AddUnsampled(ThreadLog& log, uint64_t weight_ns);
+
  private:
   void Reset(bool unmap);
   SpoolStatus WriteImage(const ImageInfo& info);

@@ -86,6 +86,9 @@ void SampleWriter::WriteThread(size_t image, const ThreadView& thread,
     WriteCounter(counter, walker);
   });
   WriteLosses(thread.losses);
+  if (thread.unsampled_ns != 0) {
+    WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), thread.unsampled_ns);
+  }
   tally_.largest_thread_weight_ns = std::max(
       tally_.largest_thread_weight_ns, tally_.totals.weight_ns - weight_before);
 }
@@ -126,9 +129,13 @@ void SampleWriter::WriteLosses(const LossArray& losses) {
 void SampleWriter::WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns) {
   tally_.lost[cause] += count;
   tally_.totals.lost += count;
-  tally_.totals.weight_ns += weight_ns;
   if (weight_ns == 0) return;
-  const uint64_t locations[] = {PseudoFrame(tables_, "lost", LossName(cause))};
+  WriteStackless(PseudoFrame(tables_, "lost", LossName(cause)), weight_ns);
+}
+
+void SampleWriter::WriteStackless(uint32_t pseudo_frame, uint64_t weight_ns) {
+  tally_.totals.weight_ns += weight_ns;
+  const uint64_t locations[] = {pseudo_frame};
   const uint64_t values[] = {0, weight_ns};
   sample_.Clear();
   sample_.AddPacked(sample_field::kLocationId, locations);

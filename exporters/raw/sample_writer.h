@@ -57,6 +57,8 @@ class SampleWriter {
                     StackWalker& walker);
   void WriteLosses(const collectors::LossArray& losses);
   void WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns);
+  // Time without a stack: one frame, no samples.
+  void WriteStackless(uint32_t pseudo_frame, uint64_t weight_ns);
 
   // labels_ is what every sample has until the next call.
   void SetLabels(const collectors::ImageView& image, TextView comm,

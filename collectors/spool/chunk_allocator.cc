@@ -8,26 +8,39 @@
 
 namespace unspool::collectors {
 
+namespace {
+
+// Each try lost is a chunk that another thread got: this many in a row is
+// somebody else's mischief in the shared header.
+constexpr int kMaxTries = 1000;
+
+}  // namespace
+
 uint8_t* ChunkAllocator::Allocate(uint32_t pages) {
-  if (is_exhausted_.load(std::memory_order_relaxed)) return nullptr;
-  uint64_t& next_free_page = header()->next_free_page;
-  // Asked before the bump, so that a full spool does not count up for ever and
-  // a small chunk still finds the room that a large one did not.
-  const uint64_t seen = LoadRelaxed(next_free_page);
-  if (seen > usable_pages_ || pages > usable_pages_ - seen) return nullptr;
-  const uint64_t page = FetchAdd(next_free_page, pages);
-  // Other processes can store there: what comes back is checked.
-  if (page < kFirstChunkPage || page > usable_pages_ ||
-      pages > usable_pages_ - page) {
-    return nullptr;
+  if (pages >= refused_pages_.load(std::memory_order_relaxed)) return nullptr;
+  uint64_t page = LoadRelaxed(header()->next_free_page);
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    // Other processes can store there: what is found is checked every time.
+    if (page < kFirstChunkPage || page > usable_pages_ ||
+        pages > usable_pages_ - page) {
+      return nullptr;
+    }
+    uint8_t* chunk = At(page * kSpoolPageSize);
+    if (!Populate(chunk, pages)) {
+      refused_pages_.store(pages, std::memory_order_relaxed);
+      return nullptr;
+    }
+    // Lost: the pages are another's now, populated and untouched.
+    if (CompareExchange(header()->next_free_page, &page, page + pages)) {
+      return chunk;
+    }
   }
-  uint8_t* chunk = At(page * kSpoolPageSize);
-  if (!is_preallocated_ &&
-      madvise(chunk, pages * kSpoolPageSize, MADV_POPULATE_WRITE) != 0) {
-    is_exhausted_.store(true, std::memory_order_relaxed);
-    return nullptr;
-  }
-  return chunk;
+  return nullptr;
+}
+
+bool ChunkAllocator::Populate(uint8_t* chunk, uint32_t pages) const {
+  return is_preallocated_ ||
+         madvise(chunk, pages * kSpoolPageSize, MADV_POPULATE_WRITE) == 0;
 }
 
 void ChunkAllocator::Publish(uint8_t* chunk, ChunkType type, uint32_t pages,

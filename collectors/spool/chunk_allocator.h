@@ -1,9 +1,11 @@
 // One image's view of the mapped spool file, and how it gets chunks of it.
 //
-// Invariant 1: pages are handed out once, by a bump of SpoolHeader's
-//   next_free_page, which every process that maps the file shares.
-// Invariant 2: a page is populated before its first store, so that a full disk
-//   is an error code here and never a SIGBUS.
+// Invariant 1: pages are handed out once, by a compare-and-swap that moves on
+//   SpoolHeader's next_free_page, which every process that maps the file
+//   shares.
+// Invariant 2: they are populated before that. So a full disk is an error code
+//   here and never a SIGBUS, neither for who stores to them nor for a reader,
+//   who looks at all pages up to next_free_page.
 // Invariant 3: a chunk's magic is stored (release) after the rest of its
 // header.
 
@@ -33,7 +35,8 @@ class ChunkAllocator {
   void Reset(bool unmap);
 
   // `pages` zeroed pages, or nullptr: no room, now and for chunks of this size
-  // from now on. One system call. Async-signal-safe; any number of threads.
+  // or more from now on. Lock-free; one system call per try.
+  // Async-signal-safe; any number of threads.
   uint8_t* Allocate(uint32_t pages);
   // Makes what Allocate() gave visible to readers. Async-signal-safe.
   void Publish(uint8_t* chunk, ChunkType type, uint32_t pages, uint64_t owner);
@@ -54,7 +57,9 @@ class ChunkAllocator {
   }
 
  private:
-  SpoolStatus CheckAndSize(int fd);
+  static constexpr uint32_t kNothingRefused = ~uint32_t{0};
+
+  bool Populate(uint8_t* chunk, uint32_t pages) const;
   SpoolStatus MapFile(int fd);
   SpoolStatus ChoosePopulation(int fd);
 
@@ -63,9 +68,9 @@ class ChunkAllocator {
   uint64_t usable_pages_ = 0;    // what may be handed out
   uint32_t image_ = 0;
   bool is_preallocated_ = false;  // Linux < 5.14, which cannot populate
-  // Populating failed once: asking again at every sample would cost a call
-  // each.
-  std::atomic<bool> is_exhausted_ = false;
+  // Populating that many pages failed: asking again at every sample would cost
+  // a call each. A smaller chunk may still find room.
+  std::atomic<uint32_t> refused_pages_ = kNothingRefused;
 };
 
 }  // namespace unspool::collectors

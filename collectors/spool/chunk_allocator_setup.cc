@@ -103,7 +103,7 @@ void ChunkAllocator::Reset(bool unmap) {
   usable_pages_ = 0;
   image_ = 0;
   is_preallocated_ = false;
-  is_exhausted_.store(false, std::memory_order_relaxed);
+  refused_pages_.store(kNothingRefused, std::memory_order_relaxed);
 }
 
 }  // namespace unspool::collectors

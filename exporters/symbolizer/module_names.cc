@@ -131,6 +131,12 @@ const Symbol* ModuleNames::FindSymbol(uint64_t address) {
   return *fde_start <= symbol->start ? symbol : nullptr;
 }
 
+const std::string& ModuleNames::Demangled(std::string_view symbol) {
+  const auto [entry, is_new] = demangled_.try_emplace(symbol);
+  if (is_new) entry->second = Demangle(std::string(symbol));
+  return entry->second;
+}
+
 std::string ModuleNames::NameByFde(uint64_t address, std::string_view module) {
   const std::optional<uint64_t> start = fdes().FindStart(address);
   if (start && fdes().FindStart(elf_.entry()) == start) return "_start";
@@ -140,40 +146,46 @@ std::string ModuleNames::NameByFde(uint64_t address, std::string_view module) {
   return std::string(module) + offset;
 }
 
+NamedFrame ModuleNames::Named(const DwarfFrame& frame) {
+  NamedFrame named = {.name = frame.name,
+                      .system_name = std::string(frame.linkage_name),
+                      .file = std::string(frame.file),
+                      .line = frame.line,
+                      .start_line = frame.start_line};
+  if (frame.linkage_name.empty()) {
+    named.system_name = SystemName(named.name);
+  } else {
+    named.name = Demangled(frame.linkage_name);
+  }
+  return named;
+}
+
+// The symbol names a function where DWARF does not, or not fully: C++ without a
+// linkage name.
+void ModuleNames::NameBySymbol(uint64_t address, std::string_view module,
+                               NamedFrame* function) {
+  const Symbol* symbol = FindSymbol(address);
+  if (symbol != nullptr &&
+      (function->name.empty() || symbol->name.starts_with("_Z"))) {
+    function->system_name = symbol->name;
+    function->name = Demangled(symbol->name);
+  }
+  if (function->name.empty()) {
+    function->name = NameByFde(address, module);
+    function->system_name = SystemName(function->name);
+  }
+}
+
 std::vector<NamedFrame> ModuleNames::Find(uint64_t address,
                                           std::string_view module) {
   std::vector<DwarfFrame> known;
   if (dwarf_ != nullptr) known = dwarf_->Find(address);
   if (known.empty()) known.emplace_back();
-
   std::vector<NamedFrame> frames;
-  for (const DwarfFrame& in : known) {
-    NamedFrame out = {.name = in.name,
-                      .system_name = std::string(in.linkage_name),
-                      .file = std::string(in.file),
-                      .line = in.line,
-                      .start_line = in.start_line};
-    if (!out.system_name.empty()) {
-      out.name = Demangle(out.system_name);
-    } else {
-      out.system_name = SystemName(out.name);
-    }
-    frames.push_back(std::move(out));
-  }
-  // The outermost frame is the function that the code was emitted for: the
-  // symbol names it where DWARF does not, or not fully (C++ without a linkage
-  // name).
-  NamedFrame& function = frames.back();
-  const bool has_linkage_name = !known.back().linkage_name.empty();
-  const Symbol* symbol = has_linkage_name ? nullptr : FindSymbol(address);
-  if (symbol != nullptr &&
-      (function.name.empty() || symbol->name.starts_with("_Z"))) {
-    function.system_name = symbol->name;
-    function.name = Demangle(function.system_name);
-  }
-  if (function.name.empty()) {
-    function.name = NameByFde(address, module);
-    function.system_name = SystemName(function.name);
+  for (const DwarfFrame& frame : known) frames.push_back(Named(frame));
+  // The outermost is the function that the code was emitted for.
+  if (known.back().linkage_name.empty()) {
+    NameBySymbol(address, module, &frames.back());
   }
   return frames;
 }

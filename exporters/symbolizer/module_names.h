@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "exporters/symbolizer/debug_file.h"
 #include "exporters/symbolizer/dwarf_names.h"
@@ -61,6 +62,10 @@ class ModuleNames {
   void LoadDebugFile(const std::string& path, std::string_view debug_root);
   const FdeRanges& fdes();
   const Symbol* FindSymbol(uint64_t address);
+  NamedFrame Named(const DwarfFrame& frame);
+  void NameBySymbol(uint64_t address, std::string_view module,
+                    NamedFrame* function);
+  const std::string& Demangled(std::string_view symbol);
   std::string NameByFde(uint64_t address, std::string_view module);
 
   unwind::MappedFile file_;
@@ -68,6 +73,9 @@ class ModuleNames {
   unwind::ElfFile elf_;
   SymbolTable symbols_;
   std::unique_ptr<DwarfNames> dwarf_;
+  // By symbol, a view into the files: inlined functions recur at many
+  // addresses.
+  absl::flat_hash_map<std::string_view, std::string> demangled_;
   std::optional<FdeRanges> fdes_;  // read when first needed
 };
 

@@ -49,7 +49,7 @@ struct ThreadState {
   std::atomic<uint64_t> weight_ns = 0;  // of samples and losses
 
   // Handler.
-  bool is_disarmed = false;  // the tool asked to stop, and the timer is off
+  uint64_t no_stack_ns = 0;  // of ticks on too small a stack, not yet losses
   TaskName name{};           // as last given to the spool
   ThreadLog log;
   unwind::WalkScratch scratch;

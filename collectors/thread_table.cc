@@ -30,7 +30,7 @@ void Clear(ThreadState& state) {
   state.samples.store(0, std::memory_order_relaxed);
   state.losses.store(0, std::memory_order_relaxed);
   state.weight_ns.store(0, std::memory_order_relaxed);
-  state.is_disarmed = false;
+  state.no_stack_ns = 0;
   state.name = {};
   std::memset(static_cast<void*>(&state.log), 0, sizeof(state.log));
 }

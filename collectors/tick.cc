@@ -64,27 +64,37 @@ bool TimerEngine::HandleTick(const siginfo_t& info, const ucontext_t& context) {
     return true;
   }
   if (thread->timer.id() == info.si_timerid) {
-    Tick(*thread, info.si_overrun, context);
+    const uint64_t weight_ns = TickWeightNs(config_.period_ns, info.si_overrun);
+    if (StackLeft(thread->stack, context.uc_stack) >= kStackNeeded) {
+      Tick(*thread, weight_ns, context);
+    } else {
+      thread->no_stack_ns += weight_ns;
+    }
   }
   thread->busy.store(0);
   return true;
 }
 
-void TimerEngine::Tick(ThreadState& thread, int overrun,
-                       const ucontext_t& context) {
+// Not inlined: its frame is there only where there is room.
+[[gnu::noinline]] void TimerEngine::Tick(ThreadState& thread,
+                                         uint64_t weight_ns,
+                                         const ucontext_t& context) {
   if (!recorder_->sampling_wanted()) {
     thread.timer.Disarm();
     return;
   }
-  const uint64_t weight_ns = TickWeightNs(config_.period_ns, overrun);
-  if (StackLeft(thread.stack, context.uc_stack) < kStackNeeded) {
-    recorder_->RecordLoss(thread, LossCause::kNoStack, weight_ns);
-    return;
-  }
+  NoteNoStack(thread);
   const Capture capture = {&thread, unwind::Registers::FromUcontext(context),
                            thread.stack};
   recorder_->Record(capture, SampleKind::kCpu, weight_ns);
   ScanIfDue();
+}
+
+// Ticks that came without room even for this, as one loss.
+void TimerEngine::NoteNoStack(ThreadState& thread) {
+  if (thread.no_stack_ns == 0) return;
+  recorder_->RecordLoss(thread, LossCause::kNoStack, thread.no_stack_ns);
+  thread.no_stack_ns = 0;
 }
 
 void TimerEngine::ScanIfDue() {

@@ -45,6 +45,7 @@ TimerEngine::StartStatus TimerEngine::Start(const Config& config,
   random_ = RandomSeed();
   main_stack_ = MainThreadStack();
   ended_ = {};
+  unsampled_ns_ = 0;
   ticking_.store(this);
   if (!InstallHandler(config.signal, &OnSignal)) {
     return StartStatus::kNoHandler;
@@ -197,20 +198,38 @@ void TimerEngine::BeginTicks(ThreadState& state, int32_t tid) {
                   config_.period_ns);
 }
 
-// CPU time of a thread that could not be sampled, because the kernel gave no
-// timer or the program kept the signal from us, becomes a loss.
+// What a thread used beyond its samples' weights. If it could not be sampled,
+// because the kernel gave no timer or the program kept the signal from us, that
+// is a loss; otherwise what came after its last tick.
 void TimerEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
   if (!recorder_->sampling_wanted()) return;
+  NoteNoStack(state);
   const int32_t tid = threads_.tid(state);
-  const uint64_t seen_ns =
-      state.cpu_at_start_ns + state.weight_ns.load(std::memory_order_relaxed);
   const uint64_t cpu_ns = ThreadCpuNs(tid);
-  if (cpu_ns <= seen_ns + slack_ns_) return;
-  if (!state.had_timer) {
-    recorder_->RecordLoss(state, LossCause::kNoTimer, cpu_ns - seen_ns);
-  } else if (IsSignalKept(tid, own_mask)) {
-    recorder_->RecordLoss(state, LossCause::kBlocked, cpu_ns - seen_ns);
+  if (cpu_ns == 0) return;  // it is gone, or never was
+  const auto rest_ns =
+      static_cast<int64_t>(cpu_ns - state.cpu_at_start_ns -
+                           state.weight_ns.load(std::memory_order_relaxed));
+  const bool is_late = rest_ns > static_cast<int64_t>(slack_ns_);
+  if (is_late && !state.had_timer) {
+    recorder_->RecordLoss(state, LossCause::kNoTimer, rest_ns);
+  } else if (is_late && IsSignalKept(tid, own_mask)) {
+    recorder_->RecordLoss(state, LossCause::kBlocked, rest_ns);
+  } else {
+    NoteUnsampled(state, rest_ns);
   }
+}
+
+// Rests are 0 on average but for what the kernel does not see: it looks at CPU
+// clocks once per tick of its own, so a thread's last periods may go unnoticed.
+// They are carried from thread to thread, and recorded by whole periods: so the
+// sum of all weights stays within one of the CPU time, and threads that come
+// and go in thousands do not each take a page of the spool.
+void TimerEngine::NoteUnsampled(ThreadState& state, int64_t rest_ns) {
+  unsampled_ns_ += rest_ns;
+  if (unsampled_ns_ < static_cast<int64_t>(config_.period_ns)) return;
+  recorder_->RecordUnsampled(state, static_cast<uint64_t>(unsampled_ns_));
+  unsampled_ns_ = 0;
 }
 
 bool TimerEngine::IsSignalKept(int32_t tid, const sigset_t& own_mask) const {

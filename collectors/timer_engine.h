@@ -97,7 +97,8 @@ class TimerEngine {
   static void OnSignal(int signal, siginfo_t* info, void* context);
   // False: not a tick of ours.
   bool HandleTick(const siginfo_t& info, const ucontext_t& context);
-  void Tick(ThreadState& thread, int overrun, const ucontext_t& context);
+  void Tick(ThreadState& thread, uint64_t weight_ns, const ucontext_t& context);
+  void NoteNoStack(ThreadState& thread);
   void ScanIfDue();
 
   // All below: lock held.
@@ -107,6 +108,7 @@ class TimerEngine {
   ThreadState* Adopt(int32_t tid, CountFrom from);
   void BeginTicks(ThreadState& state, int32_t tid);
   void NoteMissed(ThreadState& state, const sigset_t& own_mask);
+  void NoteUnsampled(ThreadState& state, int64_t rest_ns);
   bool IsSignalKept(int32_t tid, const sigset_t& own_mask) const;
   void Retire(ThreadState& state);
 
@@ -124,6 +126,8 @@ class TimerEngine {
   unwind::StackBounds main_stack_;
   Recorder* recorder_ = nullptr;
   Totals ended_;  // of threads that are retired
+  // Their CPU time minus all weights; below 0 where a first tick came early.
+  int64_t unsampled_ns_ = 0;
   ThreadTable threads_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
-#include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,8 +44,9 @@ void WriteTree(const StackTree& tree, const FrameNames& names,
     }
     const int64_t self = tree.nodes()[node].self;
     if (self != 0 && node != 0) out << line << ' ' << self << '\n';
-    for (uint32_t child : std::views::reverse(tree.children(node))) {
-      to_visit.push_back({child, line.size()});
+    const std::span<const uint32_t> children = tree.children(node);
+    for (auto child = children.rbegin(); child != children.rend(); ++child) {
+      to_visit.push_back({*child, line.size()});
     }
   }
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
+#include <span>
 
 #include "absl/container/flat_hash_map.h"
 #include "exporters/sample_value.h"
@@ -23,11 +23,13 @@ void StackTree::AddSamples(const Profile& profile, const FrameNames& names,
     const Sample sample = profile.sample(i);
     if (sample.values[value_index] == 0) continue;
     uint32_t node = 0;
-    for (uint32_t location : std::views::reverse(sample.locations)) {
-      for (uint32_t name : std::views::reverse(names.frames(location))) {
+    for (auto location = sample.locations.rbegin();
+         location != sample.locations.rend(); ++location) {
+      const std::span<const uint32_t> frames = names.frames(*location);
+      for (auto name = frames.rbegin(); name != frames.rend(); ++name) {
         const auto [entry, is_new] = child_of.try_emplace(
-            uint64_t{node} << 32 | name, static_cast<uint32_t>(nodes_.size()));
-        if (is_new) nodes_.push_back({.name = name, .parent = node});
+            uint64_t{node} << 32 | *name, static_cast<uint32_t>(nodes_.size()));
+        if (is_new) nodes_.push_back({.name = *name, .parent = node});
         node = entry->second;
       }
     }

@@ -129,6 +129,7 @@ class Symbolizer {
 
   void SetFrames(uint32_t location, const std::vector<NamedFrame>& frames) {
     std::vector<Line> lines;
+    lines.reserve(frames.size());
     for (const NamedFrame& frame : frames) {
       lines.push_back({AddFunction(frame), frame.line});
     }

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <ostream>
-#include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,8 +86,9 @@ class TopBuilder {
   void AddStack(std::span<const uint32_t> locations, int64_t value,
                 uint32_t sample) {
     uint32_t caller = kNoIndex;
-    for (uint32_t location : std::views::reverse(locations)) {
-      const auto frames = names_.frames(location);
+    for (auto location = locations.rbegin(); location != locations.rend();
+         ++location) {
+      const std::span<const uint32_t> frames = names_.frames(*location);
       for (size_t i = frames.size(); i-- > 0;) {
         const uint32_t name = frames[i];
         if (last_sample_[name] != sample) {

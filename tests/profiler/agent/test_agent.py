@@ -32,8 +32,16 @@ def program(name):
     return os.path.join(BUILD, "bin/agent_" + name)
 
 
-def spools(pid="*"):
-    return set(glob.glob(f"/dev/shm/unspool-{pid}-*.spool"))
+def spools(pid):
+    """Recordings of this process. Others may run at the same time."""
+    return glob.glob(f"/dev/shm/unspool-{pid}-*.spool")
+
+
+def take_spool(test, pid):
+    """Removes the one recording that the process left."""
+    left = spools(pid)
+    test.assertEqual(len(left), 1)
+    os.unlink(left[0])
 
 
 def cpu(profile, predicate=lambda sample: True):
@@ -57,17 +65,27 @@ class AgentCase(unittest.TestCase):
         self.output = os.path.join(self.dir, "p.pb.gz")
 
     def run_with(self, argv, preload=True, limits=None, **variables):
-        """Runs argv; variables without UNSPOOL_ in front, None: not set."""
+        """Runs argv; variables without UNSPOOL_ in front. The result has the
+        process's pid, too."""
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith(("UNSPOOL_", "LD_PRELOAD"))}
         if preload:
             environment["LD_PRELOAD"] = AGENT
         environment.update({"UNSPOOL_" + key: value
-                            for key, value in variables.items()
-                            if value is not None})
-        return subprocess.run(argv, capture_output=True, text=True,
-                              env=environment, cwd=self.dir, timeout=60,
-                              preexec_fn=limits)
+                            for key, value in variables.items()})
+        with subprocess.Popen(argv, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True,
+                              env=environment, cwd=self.dir,
+                              preexec_fn=limits) as process:
+            try:
+                stdout, stderr = process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        run = subprocess.CompletedProcess(argv, process.returncode, stdout,
+                                          stderr)
+        run.pid = process.pid
+        return run
 
     def profiled(self, argv, **variables):
         variables.setdefault("OUTPUT", self.output)
@@ -182,14 +200,13 @@ class NamesTest(AgentCase):
         self.assertEqual(self.files(), ["p.pb.gz"])
 
     def test_exec_goes_on_in_the_same_profile(self):
-        before = spools()
         run = self.profiled(["sh", "-c", f"exec {program('spinner')} 300"])
         self.assertEqual(run.returncode, 7)
         self.assertEqual(self.files(), ["p.pb.gz"])
         profile = pprof_decode.load(self.output)
         self.assertEqual(comment(profile, "images"), ["2"])
         self.assertGreater(cpu(profile), 250e6)
-        self.assertEqual(spools(), before)
+        self.assertEqual(spools(run.pid), [])
 
     def test_link_and_special_file_stay_what_they_are(self):
         target = os.path.join(self.dir, "real.pb.gz")
@@ -205,12 +222,9 @@ class NamesTest(AgentCase):
 
 class DeathTest(AgentCase):
     def check_spool_left(self, how, status):
-        before = spools()
         run = self.profiled([program("spinner"), "300", how])
         self.assertEqual(run.returncode, status)
-        left = spools() - before
-        self.assertEqual(len(left), 1)
-        self.addCleanup(os.unlink, left.pop())
+        take_spool(self, run.pid)
         self.assertEqual(self.files(), [])
 
     def test_sigkill_leaves_the_spool(self):
@@ -240,7 +254,6 @@ class WriteFailureTest(AgentCase):
         other = os.path.join(self.dir, "other")
         place = os.path.join(self.dir, "gone")
         os.mkdir(place)
-        before = spools()
         process = subprocess.Popen(
             [program("spinner"), "1000", "stderr", other],
             env={**os.environ, "LD_PRELOAD": AGENT,
@@ -252,9 +265,7 @@ class WriteFailureTest(AgentCase):
         self.assertEqual(process.communicate(timeout=60)[1], b"")
         self.assertEqual(process.returncode, 7)
         self.assertEqual(os.path.getsize(other), 0)
-        left = spools() - before
-        self.assertEqual(len(left), 1)
-        os.unlink(left.pop())
+        take_spool(self, process.pid)
 
     def test_profile_that_cannot_be_written_keeps_the_recording(self):
         place = os.path.join(self.dir, "gone")
@@ -273,8 +284,8 @@ class WriteFailureTest(AgentCase):
             r"unspool: cannot write the profile .*; the recording is kept, "
             r"for: unspool export (\S+) -o profile.pb.gz\n", stderr)
         self.assertTrue(match, stderr)
-        self.assertIn(match[1], spools())
-        os.unlink(match[1])
+        self.assertEqual([match[1]], spools(process.pid))
+        take_spool(self, process.pid)
 
 
 class ThreadsTest(AgentCase):
@@ -322,12 +333,9 @@ class OwnSignalTest(AgentCase):
         argv = [program("own_handler"), "300"]
         plain = self.run_with(argv, preload=False)
         self.assertEqual(plain.returncode, -signal.SIGPROF)
-        before = spools()
         run = self.profiled(argv)
         self.assertEqual((run.returncode, run.stderr), (-signal.SIGPROF, ""))
-        left = spools() - before
-        self.assertEqual(len(left), 1)
-        os.unlink(left.pop())
+        take_spool(self, run.pid)
 
         run = self.profiled(argv + ["return"])
         self.assertEqual((run.returncode, run.stderr), (7, ""))
@@ -341,13 +349,11 @@ class OwnSignalTest(AgentCase):
         place = os.path.join(self.dir, "numbers")
         with open(place, "w") as file:
             file.write(numbers)
-        before = spools()
         run = self.profiled(["sort", "-n", place], FREQUENCY="1000")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stdout.split(),
                          sorted(numbers.split(), key=int))
-        for left in spools() - before:  # it ends by _exit()
-            os.unlink(left)
+        self.assertGreater(cpu(pprof_decode.load(self.output)), 0)
 
 
 class SmallStacksTest(AgentCase):
@@ -366,6 +372,7 @@ class ApiTest(AgentCase):
         run = self.run_with([program(f"api_{form}"), mode, self.output],
                             preload=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""), mode)
+        self.assertEqual(spools(run.pid), [])
 
     def both(self):
         for form in ("shared", "static"):
@@ -379,10 +386,8 @@ class ApiTest(AgentCase):
             self.assertAlmostEqual(cpu(profile), 200e6, delta=3 * PERIOD_NS)
 
     def test_starts_and_stops_leave_nothing(self):
-        before = spools()
         for form in self.both():
             self.call(form, "loop")
-        self.assertEqual(spools(), before)
 
     def test_refusals(self):
         for form in self.both():

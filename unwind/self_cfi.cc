@@ -12,9 +12,9 @@ SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
     return place_;
   }
   const ModuleId id = state_.modules.Find(pc);
-  if (id != kNoModule) return {state_.modules.Get(id), id, false};
+  if (id != kNoModule) return {state_.modules.Get(id), id};
   const auto found = state_.later_modules.Find(pc, scratch_);
-  return {found.module, found.id, true};
+  return {found.module, found.id};
 }
 
 SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
@@ -41,7 +41,7 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
 }
 
 SelfCfi::Answer SelfCfi::FindInModule(uint64_t pc, bool exact) {
-  if (!place_.is_later) {
+  if (!IsLater(place_)) {
     MappedSource source(*place_.module);
     return FindCfi(source, *place_.module, pc, exact, &scratch_.cfi);
   }
@@ -57,7 +57,7 @@ StepStatus SelfCfi::ApplyRow(const Registers& frame, SelfMemory& memory,
                              Registers* caller) {
   const auto& cfi = scratch_.cfi;
   const auto& row = cfi.machine.row();
-  if (!place_.is_later) {
+  if (!IsLater(place_)) {
     MappedSource source(*place_.module);
     RowStep<NativeArch, SelfMemory, MappedSource> step(frame, memory, source,
                                                        cfi.bias);

@@ -33,10 +33,12 @@ class SelfCfi {
   struct Place {
     const LoadedModule* module = nullptr;
     ModuleId id = kNoModule;
-    bool is_later = false;
   };
 
   Place FindPlace(uint64_t pc);
+  bool IsLater(const Place& place) const {
+    return place.id >= state_.modules.count();
+  }
   Answer FindInModule(uint64_t pc, bool exact);
 
   SelfUnwinderState& state_;

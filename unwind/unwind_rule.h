@@ -83,18 +83,18 @@ class UnwindRule {
                      &value)) {
       return StepStatus::kBadMemory;
     }
-    *caller = frame;
-    caller->Keep(Arch::kCalleeSavedMask);
+    // Register by register: copying all of them costs more than the rest.
+    caller->ForgetAll();
     caller->Set(Arch::kRa, value);
     caller->Set(Arch::kSp, cfa);
     uint64_t slots = word_ >> kSlotShift;
-    for (size_t i = 0; slots != 0; ++i, slots >>= kSlotBits) {
+    for (const size_t number : Arch::kCalleeSaved) {
       const uint64_t slot = slots & kMaxSlot;
-      if (slot == 0) continue;
-      if (memory.Read(cfa - slot * kWord, kWord, &value)) {
-        caller->Set(Arch::kCalleeSaved[i], value);
-      } else {
-        caller->Forget(Arch::kCalleeSaved[i]);
+      slots >>= kSlotBits;
+      if (slot == 0) {
+        caller->CopyFrom(frame, number);
+      } else if (memory.Read(cfa - slot * kWord, kWord, &value)) {
+        caller->Set(number, value);
       }
     }
     return StepStatus::kOk;

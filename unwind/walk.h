@@ -70,23 +70,31 @@ class Walker {
   // most frames.size() frames, leaf first.
   WalkResult Walk(const Registers& start, std::span<Frame> frames) {
     registers_[0] = start;
-    Frame next = {.pc = start.pc(), .exact = true};
+    pc_ = start.pc();
+    is_exact_ = true;
     WalkResult result;
-    uint64_t last_pc = 0;  // of the frame whose caller `next` is
-    for (;; last_pc = next.pc, next = caller_) {
+    uint64_t last_pc = 0;  // of the frame whose caller is at pc_
+    for (;;) {
       if (result.depth == frames.size()) {
         return End(result, WalkEnd::kDepth, last_pc);
       }
-      const Answer answer = cfi_.Find(next.pc, next.exact);
-      next.module = answer.module;
-      if (!IsBelievable(next, answer)) {
+      const Answer answer = cfi_.Find(pc_, is_exact_);
+      // Field by field, into its place: copies of a Frame that was just written
+      // so stall the processor for longer than the rest of a step takes.
+      Frame& frame = frames[result.depth];
+      frame.pc = pc_;
+      frame.module = answer.module;
+      frame.exact = is_exact_;
+      frame.guessed = is_guessed_;
+      if (!IsBelievable(frame, answer)) {
         return End(result, WalkEnd::kBadCfi, last_pc);
       }
-      frames[result.depth++] = next;
+      ++result.depth;
       if (answer.rule.is_root()) return result;
-      const WalkEnd end = Step(next, answer);
-      if (end != WalkEnd::kRoot) return End(result, end, next.pc);
+      const WalkEnd end = Step(frame, answer);
+      if (end != WalkEnd::kRoot) return End(result, end, frame.pc);
       if (is_outermost_) return result;
+      last_pc = frame.pc;
     }
   }
 
@@ -114,11 +122,13 @@ class Walker {
            FindCallBefore(frame.pc).kind != CallSite::Kind::kNone;
   }
 
-  // One step up: fills the other registers and caller_. kRoot: all is well.
+  // One step up: fills the other registers, and pc_, is_exact_ and is_guessed_
+  // for the caller. kRoot: all is well.
   WalkEnd Step(const Frame& frame, const Answer& answer) {
     const Registers& now = registers_[turn_];
     Registers& up = registers_[turn_ ^ 1];
-    caller_ = Frame();
+    is_exact_ = false;
+    is_guessed_ = false;
     StepStatus status = StepStatus::kOk;
     bool may_keep_sp = false;
     switch (answer.kind) {
@@ -128,7 +138,7 @@ class Walker {
         break;
       case Answer::Kind::kRow:
         status = cfi_.ApplyRow(now, memory_, &up);
-        caller_.exact = answer.is_signal_frame;
+        is_exact_ = answer.is_signal_frame;
         // vfork has popped its return address into a register.
         may_keep_sp = frame.exact && !answer.is_signal_frame;
         break;
@@ -143,7 +153,7 @@ class Walker {
     if (status == StepStatus::kBadMemory) return WalkEnd::kBadMemory;
     if (status == StepStatus::kBadCfi) return WalkEnd::kBadCfi;
     turn_ ^= 1;
-    caller_.pc = up.pc();
+    pc_ = up.pc();
     return CheckProgress(now, up, may_keep_sp);
   }
 
@@ -153,7 +163,7 @@ class Walker {
     if (!up.Has(Arch::kSp) || !up.Has(Arch::kRa)) return WalkEnd::kBadCfi;
     const bool moved_up =
         up.sp() > now.sp() || (may_keep_sp && up.sp() == now.sp());
-    if (caller_.exact) {
+    if (is_exact_) {
       if (!moved_up && ++stack_switches_ > kMaxStackSwitches) {
         return WalkEnd::kLoop;
       }
@@ -172,10 +182,10 @@ class Walker {
       const auto read = [&](uint64_t address, uint64_t* word) {
         return memory_.Read(address, Arch::kWordSize, word);
       };
-      caller_.exact = true;
+      is_exact_ = true;
       return Arch::SignalFrame::Restore(now.sp(), read, up);
     }
-    caller_.guessed = true;
+    is_guessed_ = true;
     if (frame.exact && GuessByStackTop(frame, now, up)) return true;
     // What cannot be executed has not set up a frame: FP is its caller's.
     return CanExecute(frame) && GuessByFramePointer(frame, now, up);
@@ -259,7 +269,10 @@ class Walker {
   Memory& memory_;
   Cfi& cfi_;
   WalkRegisters<Arch>& registers_;
-  Frame caller_;
+  // The next frame.
+  uint64_t pc_ = 0;
+  bool is_exact_ = true;
+  bool is_guessed_ = false;
   unsigned turn_ = 0;  // registers_[turn_] are those of the frame at hand
   unsigned stack_switches_ = 0;
   bool is_outermost_ = false;

@@ -82,6 +82,13 @@ class X86_64Registers {
   }
   // Forgets all that are not in `mask` (bit n for register n).
   void Keep(uint32_t mask) { known_ &= mask; }
+  void ForgetAll() { known_ = 0; }
+  // Makes `number` what it is in `other`: a value, or unknown.
+  void CopyFrom(const X86_64Registers& other, size_t number) {
+    values_[number] = other.values_[number];
+    const uint32_t bit = uint32_t{1} << number;
+    known_ = (known_ & ~bit) | (other.known_ & bit);
+  }
 
   bool Has(X86_64Register r) const { return Has(static_cast<size_t>(r)); }
   uint64_t Get(X86_64Register r) const { return Get(static_cast<size_t>(r)); }

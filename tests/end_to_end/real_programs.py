@@ -90,18 +90,21 @@ def wait_for_end(pid, seconds):
 class Totals:
     samples: int = 0
     rooted: int = 0
+    at_limit: int = 0
     wrong: list = dataclasses.field(default_factory=list)
 
 
 def rooted_counts(profile):
-    """(samples, samples whose stack reaches the root)."""
-    samples = rooted = 0
+    """(samples, those that reach the root, those cut at --max-depth)."""
+    samples = rooted = at_limit = 0
     for sample in profile.samples:
         counted = harness.count(profile, sample)
         samples += counted
         if harness.is_rooted(sample):
             rooted += counted
-    return samples, rooted
+        elif harness.truncation(sample) == "[truncated: depth]":
+            at_limit += counted
+    return samples, rooted, at_limit
 
 
 def our_row(workload, user, prefix, frequency, plain, unspool, totals):
@@ -109,11 +112,13 @@ def our_row(workload, user, prefix, frequency, plain, unspool, totals):
     with contextlib.suppress(FileNotFoundError):
         os.remove(path)
     outcome = execute(workload, [*prefix, unspool, "record", "-o", path, "-F",
-                                 str(frequency), "--"], own_cpu=True)
+                                 str(frequency), *workload.record_flags, "--"],
+                      own_cpu=True)
     profile = pprof_decode.load(path)
-    samples, rooted = rooted_counts(profile)
+    samples, rooted, at_limit = rooted_counts(profile)
     totals.samples += samples
     totals.rooted += rooted
+    totals.at_limit += at_limit
     weight = profile.total("cpu")
     table, complaints = harness.pprof_table(path)
     complaints += harness.pprof_tool("-raw", path)[1]
@@ -194,7 +199,9 @@ def print_ours(chosen, frequencies, directory):
             workload.prepare()
     share = 100 * totals.rooted / totals.samples
     print(f"\n{totals.samples} samples, {totals.rooted} rooted: "
-          f"{share:.3f} %.\n")
+          f"{share:.3f} %; {totals.at_limit} cut at the depth asked for, "
+          f"{totals.samples - totals.rooted - totals.at_limit} for other "
+          f"reasons.\n")
     return totals, plains
 
 

@@ -6,8 +6,10 @@ import harness
 
 
 def tolerance_ns(run, frequency, threads):
-    """1 % and one period per thread."""
-    return run.cpu_ns * 0.01 + threads * 1e9 / frequency
+    """1 % and one period per thread, which is what is promised; for many
+    threads less, as what was over or under in one is made up for in the next.
+    """
+    return run.cpu_ns * 0.01 + min(threads, 8) * 1e9 / frequency
 
 
 class FE04EqualSharesTest(harness.Case):

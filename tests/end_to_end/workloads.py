@@ -46,14 +46,17 @@ _HEADERS = ("algorithm", "chrono", "filesystem", "functional", "future",
 
 
 class Workload:
-    """A command that is run to its end. `threads` bounds how many it has."""
+    """A command that is run to its end. `threads` bounds how many it has,
+    `record_flags` are added to `unspool record`."""
 
-    def __init__(self, name, argv, directory, threads=1, outputs=()):
+    def __init__(self, name, argv, directory, threads=1, outputs=(),
+                 record_flags=()):
         self.name = name
         self.argv = argv
         self.directory = directory
         self.threads = threads
         self.outputs = outputs  # files that belong to what it puts out
+        self.record_flags = record_flags
 
     def prepare(self):
         """Removes what a run before left."""
@@ -141,6 +144,14 @@ def _sqlite(directory):
                     outputs=[database])
 
 
+def _cc1plus_deep(directory):
+    """Its garbage collector recurses through a thousand frames and more."""
+    workload = _cc1plus(directory)
+    workload.name += " --max-depth 4096"
+    workload.record_flags = ("--max-depth", "4096")
+    return workload
+
+
 def _cc1plus(directory):
     text = "".join(f"#include <{header}>\n" for header in _HEADERS) + """
 int main(int argc, char** argv) {
@@ -175,5 +186,5 @@ def _threads(directory):
 
 def all_workloads(directory):
     """All of them, with their input in `directory`."""
-    makers = (_xz, _sqlite, _cc1plus, _python, Redis, _threads)
+    makers = (_xz, _sqlite, _cc1plus, _cc1plus_deep, _python, Redis, _threads)
     return [make(directory) for make in makers]

@@ -115,6 +115,7 @@ TEST(SpoolLimits, ThreadWithoutRoomForARecordCountsItsLossesInTheImage) {
   for (ThreadLog& log : rest) {
     writer.AddThread(log, 2, "late");
     writer.AddLoss(log, LossCause::kFull, 2);
+    writer.AddUnsampled(log, 2);  // a loss too, for want of a place
   }
   const std::vector<uint8_t> bytes = spool.Bytes();
   SpoolReader reader;

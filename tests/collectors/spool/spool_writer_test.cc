@@ -306,6 +306,19 @@ TEST_F(SpoolWriterTest, LossesAreCountedByCauseAndThread) {
   EXPECT_EQ(losses[4713][blocked].weight, 50u);
 }
 
+TEST_F(SpoolWriterTest, UnsampledTimeAddsUpInItsThread) {
+  ThreadLog other;
+  writer_.AddThread(other, 4713, "other");
+  writer_.AddUnsampled(log_, 30);
+  writer_.AddUnsampled(log_, 4);
+  writer_.AddLoss(other, LossCause::kFull, 500);
+  std::map<int32_t, uint64_t> unsampled_ns;
+  Read().ForEachThread(0, [&](const ThreadView& thread) {
+    unsampled_ns[thread.tid] = thread.unsampled_ns;
+  });
+  EXPECT_EQ(unsampled_ns, (std::map<int32_t, uint64_t>{{4712, 34}, {4713, 0}}));
+}
+
 TEST_F(SpoolWriterTest, SamplingIsWantedUntilTheToolSaysStop) {
   EXPECT_TRUE(writer_.sampling_wanted());
   const uint32_t stop = 0;

@@ -307,6 +307,21 @@ TEST_F(RawPprofTest, LossesWeighButAreNoSamples) {
                             Pair("lost.reentry", "1")}));
 }
 
+TEST_F(RawPprofTest, TimeThatNoSampleStandsForIsShownAsSuch) {
+  ThreadLog& log = recording_.AddThread(4712, "worker");
+  recording_.Sample(log, {{kApp + 0x1230, 3, true, false}}, WalkEnd::kRoot, 7);
+  recording_.writer().AddUnsampled(log, 300);
+  recording_.writer().AddUnsampled(log, 11);
+  const WrittenProfile written = Write();
+  EXPECT_THAT(written.Stacks(),
+              UnorderedElementsAre(
+                  Pair("/usr/bin/app+0x555500001230", ElementsAre(1, 7)),
+                  Pair("[unsampled]", ElementsAre(0, 311))));
+  EXPECT_EQ(written.totals().samples, 1u);
+  EXPECT_EQ(written.totals().lost, 0u);
+  EXPECT_EQ(written.totals().weight_ns, 318u);
+}
+
 TEST_F(RawPprofTest, EveryCauseOfLossHasItsName) {
   const struct {
     LossCause cause;

@@ -182,6 +182,7 @@ std::vector<NamedFrame> ModuleNames::Find(uint64_t address,
   if (dwarf_ != nullptr) known = dwarf_->Find(address);
   if (known.empty()) known.emplace_back();
   std::vector<NamedFrame> frames;
+  frames.reserve(known.size());
   for (const DwarfFrame& frame : known) frames.push_back(Named(frame));
   // The outermost is the function that the code was emitted for.
   if (known.back().linkage_name.empty()) {

@@ -90,8 +90,8 @@ void SymbolTable::AddTable(const unwind::ElfFile& elf,
 
 void SymbolTable::Seal() {
   std::ranges::sort(symbols_, {}, AliasOrder);
-  const auto aliases = std::ranges::unique(symbols_, SameRange);
-  symbols_.erase(aliases.begin(), aliases.end());
+  symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), SameRange),
+                 symbols_.end());
   for (uint32_t i = 0; i < symbols_.size(); ++i) {
     Symbol& symbol = symbols_[i];
     if (symbol.has_size) {

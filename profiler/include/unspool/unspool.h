@@ -14,25 +14,26 @@
 extern "C" {
 #endif
 
-/* Set `size` to sizeof(unspool_options): it says which version of this struct the
- * caller was built with. A zero elsewhere asks for what the environment says
- * (UNSPOOL_OUTPUT, UNSPOOL_FREQUENCY, ...), and without it for the default. */
+/* Set `size` to sizeof(unspool_options): it says which version of this struct
+ * the caller was built with. A zero elsewhere asks for what the environment
+ * says (UNSPOOL_OUTPUT, UNSPOOL_FREQUENCY, ...), and without it for the
+ * default. */
 typedef struct unspool_options {
   size_t size;
-  const char* output;  /* profile to write at stop, "profile.pb.gz"; gzip unless
-                          it ends in ".pb". %p pid, %n program, %t seconds since
-                          1970, %h host, %% a %. */
-  uint32_t frequency;  /* samples per CPU second and thread, 1..10000; 100 */
-  uint32_t max_depth;  /* frames kept of a stack, 1..65536; 1024 */
-  int sample_signal;   /* a standard signal; SIGPROF */
+  const char* output; /* profile to write at stop, "profile.pb.gz"; gzip unless
+                         it ends in ".pb". %p pid, %n program, %t seconds since
+                         1970, %h host, %% a %. */
+  uint32_t frequency; /* samples per CPU second and thread, 1..10000; 100 */
+  uint32_t max_depth; /* frames kept of a stack, 1..65536; 1024 */
+  int sample_signal;  /* a standard signal; SIGPROF */
 } unspool_options;
 
 typedef struct unspool_state {
-  size_t size;           /* set by the caller, as above */
-  int running;           /* 1 while samples are taken */
-  uint32_t frequency;    /* asked for */
-  uint64_t samples;      /* taken so far */
-  uint64_t lost;         /* could not be kept */
+  size_t size;        /* set by the caller, as above */
+  int running;        /* 1 while samples are taken */
+  uint32_t frequency; /* asked for */
+  uint64_t samples;   /* taken so far */
+  uint64_t lost;      /* could not be kept */
 } unspool_state;
 
 /* Starts sampling every thread there is and every one that comes. In a program

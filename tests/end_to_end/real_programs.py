@@ -119,28 +119,35 @@ def our_row(workload, user, prefix, frequency, plain, unspool, totals):
     totals.samples += samples
     totals.rooted += rooted
     totals.at_limit += at_limit
+
     weight = profile.total("cpu")
+    allowed = outcome.cpu_ns * 0.01 + workload.threads * 1e9 / frequency
+    verdicts = {
+        "sum of weights": abs(weight - outcome.cpu_ns) <= allowed,
+        "output or status": same_result(outcome, plain),
+        **judge_by_pprof(path, unspool)}
+    totals.wrong += [f"{workload.name}, {user}, {frequency} Hz: {what}"
+                     for what, right in verdicts.items() if not right]
+    cells = [workload.name, user, frequency, samples,
+             f"{outcome.cpu_ns / 1e9:.2f}", f"{weight / outcome.cpu_ns:.4f}",
+             f"{100 * rooted / samples:.2f}",
+             *("yes" if right else "NO" for right in verdicts.values())]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def same_result(outcome, plain):
+    return (outcome.status, outcome.digest) == (plain.status, plain.digest)
+
+
+def judge_by_pprof(path, unspool):
+    """What `go tool pprof` says of the profile."""
     table, complaints = harness.pprof_table(path)
     complaints += harness.pprof_tool("-raw", path)[1]
     folded = subprocess.run(
         [unspool, "export", path, "--format", "folded", "-o", "-"],
         capture_output=True, text=True, check=True).stdout
-    equal = table == harness.folded_table(folded)
-    same = (outcome.status, outcome.digest) == (plain.status, plain.digest)
-    allowed = outcome.cpu_ns * 0.01 + workload.threads * 1e9 / frequency
-    honest = abs(weight - outcome.cpu_ns) <= allowed
-    name = f"{workload.name}, {user}, {frequency} Hz"
-    for right, what in ((equal, "top table differs"), (same, "output changed"),
-                        (honest, "sum of weights"),
-                        (not complaints, "pprof complains")):
-        if not right:
-            totals.wrong.append(f"{name}: {what}")
-    return (f"| {workload.name} | {user} | {frequency} | {samples} | "
-            f"{outcome.cpu_ns / 1e9:.2f} | {weight / outcome.cpu_ns:.4f}"
-            f"{'' if honest else ' (!)'} | {100 * rooted / samples:.2f} | "
-            f"{'none' if not complaints else complaints.strip()[:60]} | "
-            f"{'equal' if equal else 'DIFFERS'} | "
-            f"{'same' if same else 'CHANGED'} |")
+    return {"no pprof warning": not complaints,
+            "top table": table == harness.folded_table(folded)}
 
 
 def gperftools_row(workload, frequency, plain):
@@ -169,7 +176,7 @@ def perf_row(workload, frequency, plain):
 
 
 def peer_row(peer, workload, frequency, run, outcome, plain, share, note):
-    same = (outcome.status, outcome.digest) == (plain.status, plain.digest)
+    same = same_result(outcome, plain)
     rooted = f"{100 * run.rooted / run.samples:.2f}" if run.samples else "-"
     notes = ", ".join(text for text in (note, run.note) if text)
     return (f"| {peer} | {workload.name} | {frequency} | {run.samples} | "
@@ -185,8 +192,10 @@ def print_ours(chosen, frequencies, directory):
     totals = Totals()
     unspool, _ = harness.copy_product(directory)
     print("| program | user | Hz | samples | CPU s | weights / CPU | "
-          "rooted % | pprof warnings | top table | output and status |")
-    print("|---" * 10 + "|")
+          "rooted % | weights within 1 % + a period per thread | "
+          "output and status unchanged | no pprof warning | "
+          "top table equal |")
+    print("|---" * 11 + "|")
     plains = {}
     for workload in chosen:
         for user, prefix in harness.identities():

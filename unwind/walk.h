@@ -241,13 +241,13 @@ class Walker {
   }
 
   CallSite FindCallBefore(uint64_t ra) {
-    std::array<uint8_t, Arch::kMaxCallSize> code;
+    std::array<uint8_t, Arch::Code::kMaxCallSize> code;
     if (!ReadCode(ra - code.size(), code)) return {};
-    return Arch::FindCallBefore(code, ra);
+    return Arch::Code::FindCallBefore(code, ra);
   }
   bool IsJumpStub(uint64_t address) {
-    std::array<uint8_t, Arch::kMaxJumpStubSize> code;
-    return ReadCode(address, code) && Arch::IsJumpStub(code);
+    std::array<uint8_t, Arch::Code::kMaxJumpStubSize> code;
+    return ReadCode(address, code) && Arch::Code::IsJumpStub(code);
   }
   bool IsTrampoline(uint64_t address) {
     std::array<uint8_t, Arch::SignalFrame::kTrampolineSize> code;

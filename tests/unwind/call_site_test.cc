@@ -39,7 +39,7 @@ TEST(X86_64CallSite, RecognizesCalls) {
       {"end of a call cut off", {0xe8, 1, 2, 3}, Kind::kNone},
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(FindX86_64CallBefore(row.code, 0x1000).kind, row.kind)
+    EXPECT_EQ(X86_64Code::FindCallBefore(row.code, 0x1000).kind, row.kind)
         << row.name;
   }
 }
@@ -47,8 +47,8 @@ TEST(X86_64CallSite, RecognizesCalls) {
 TEST(X86_64CallSite, GivesTheTargetOfADirectCall) {
   const Bytes forward = {0x90, 0x90, 0xe8, 0x10, 0, 0, 0};
   const Bytes back = {0xe8, 0xf0, 0xff, 0xff, 0xff};
-  EXPECT_EQ(FindX86_64CallBefore(forward, 0x1000).target, 0x1010u);
-  EXPECT_EQ(FindX86_64CallBefore(back, 0x1000).target, 0xff0u);
+  EXPECT_EQ(X86_64Code::FindCallBefore(forward, 0x1000).target, 0x1010u);
+  EXPECT_EQ(X86_64Code::FindCallBefore(back, 0x1000).target, 0xff0u);
 }
 
 TEST(X86_64CallSite, RecognizesJumpStubs) {
@@ -66,7 +66,7 @@ TEST(X86_64CallSite, RecognizesJumpStubs) {
       {"cut", {0xff}, false},
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(IsX86_64JumpStub(row.code), row.is_stub) << row.name;
+    EXPECT_EQ(X86_64Code::IsJumpStub(row.code), row.is_stub) << row.name;
   }
 }
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "unwind/arch/x86_64/call_site.h"
 #include "unwind/arch/x86_64/registers.h"
@@ -37,16 +36,7 @@ struct X86_64 {
   static constexpr uint32_t kCalleeSavedMask =
       1 << 3 | 1 << 6 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;
 
-  // Longest instruction sequence that FindCallBefore looks at.
-  static constexpr size_t kMaxCallSize = kX86_64MaxCallSize;
-  static CallSite FindCallBefore(std::span<const uint8_t> code, uint64_t ra) {
-    return FindX86_64CallBefore(code, ra);
-  }
-  static constexpr size_t kMaxJumpStubSize = kX86_64MaxJumpStubSize;
-  static bool IsJumpStub(std::span<const uint8_t> code) {
-    return IsX86_64JumpStub(code);
-  }
-
+  using Code = X86_64Code;
   using SignalFrame = X86_64SignalFrame;
 };
 

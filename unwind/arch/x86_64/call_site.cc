@@ -26,14 +26,15 @@ size_t IndirectCallSize(uint8_t opcode, uint8_t modrm, uint8_t sib) {
 
 }  // namespace
 
-CallSite FindX86_64CallBefore(std::span<const uint8_t> code, uint64_t ra) {
+CallSite X86_64Code::FindCallBefore(std::span<const uint8_t> code,
+                                    uint64_t ra) {
   const size_t size = code.size();
   if (size >= kDirectCallSize && code[size - kDirectCallSize] == 0xe8) {
     int32_t displacement = 0;
     std::memcpy(&displacement, &code[size - 4], sizeof(displacement));
     return {CallSite::Kind::kDirect, ra + static_cast<uint64_t>(displacement)};
   }
-  for (size_t length = 2; length <= kX86_64MaxCallSize; ++length) {
+  for (size_t length = 2; length <= kMaxCallSize; ++length) {
     if (length > size) break;
     const auto call = code.last(length);
     const uint8_t sib = length > 2 ? call[2] : 0;
@@ -44,12 +45,12 @@ CallSite FindX86_64CallBefore(std::span<const uint8_t> code, uint64_t ra) {
   return {};
 }
 
-bool IsX86_64JumpStub(std::span<const uint8_t> code) {
+bool X86_64Code::IsJumpStub(std::span<const uint8_t> code) {
   constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
   if (code.size() < 2) return false;
   if (code[0] == 0xff && code[1] == 0x25) return true;  // jmp *disp32(%rip)
   if (code[0] == 0xe9) return true;                     // jmp rel32
-  if (code.size() < kX86_64MaxJumpStubSize) return false;
+  if (code.size() < kMaxJumpStubSize) return false;
   // .plt.sec begins with endbr64, then jmp, with or without the bnd prefix.
   if (std::memcmp(code.data(), kEndbr64, sizeof(kEndbr64)) != 0) return false;
   return (code[4] == 0xff && code[5] == 0x25) ||

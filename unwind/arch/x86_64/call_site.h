@@ -12,17 +12,21 @@
 
 namespace unspool::unwind {
 
-// The longest call without redundant prefixes: opcode, ModRM, SIB, disp32.
-inline constexpr size_t kX86_64MaxCallSize = 7;
+// All members are async-signal-safe.
+struct X86_64Code {
+  // The longest call without redundant prefixes: opcode, ModRM, SIB, disp32.
+  static constexpr size_t kMaxCallSize = 7;
 
-// `code` is what precedes `ra`, at best kX86_64MaxCallSize bytes of it; fewer
-// find fewer calls. Async-signal-safe.
-CallSite FindX86_64CallBefore(std::span<const uint8_t> code, uint64_t ra);
+  // `code` is what precedes `ra`, at best kMaxCallSize bytes of it; fewer find
+  // fewer calls.
+  static CallSite FindCallBefore(std::span<const uint8_t> code, uint64_t ra);
 
-// Is `code` the start of a stub that only jumps elsewhere, as in a PLT: what a
-// direct call to a shared function aims at? Async-signal-safe.
-inline constexpr size_t kX86_64MaxJumpStubSize = 6;
-bool IsX86_64JumpStub(std::span<const uint8_t> code);
+  static constexpr size_t kMaxJumpStubSize = 6;
+
+  // Is `code` the start of a stub that only jumps elsewhere, as in a PLT: what
+  // a direct call to a shared function aims at?
+  static bool IsJumpStub(std::span<const uint8_t> code);
+};
 
 }  // namespace unspool::unwind
 

@@ -26,7 +26,7 @@ std::string FindAgentLibrary() {
     throw Failure(kExitFailure, "cannot find libunspool.so: /proc/self/exe: " +
                                     error.message() + "; mount /proc");
   }
-  const std::string path =
+  std::string path =
       (self.parent_path().parent_path() / "lib" / "libunspool.so").string();
   if (access(path.c_str(), R_OK) != 0) {
     throw Failure(kExitFailure,

@@ -37,8 +37,7 @@ std::string SearchPath(const std::string& command, std::string_view dirs) {
   for (size_t begin = 0; begin <= dirs.size();) {
     const size_t end = std::min(dirs.find(':', begin), dirs.size());
     const std::string_view dir = dirs.substr(begin, end - begin);
-    const std::string path =
-        (dir.empty() ? "." : std::string(dir)) + "/" + command;
+    std::string path = (dir.empty() ? "." : std::string(dir)) + "/" + command;
     const int status = CheckExecutable(path);
     if (status == 0) return path;
     if (!IsAbsence(status)) {

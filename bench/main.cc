@@ -3,7 +3,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include "bench/collectors/sampler.h"
 #include "bench/unwind/walk_bench.h"
 #include "bench/unwind/walkers.h"
 
@@ -11,7 +10,6 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   unspool::bench::InitWalkers();
-  unspool::bench::InitSampler();
   unspool::bench::CheckWalks();
   unspool::bench::RegisterWalks();
   benchmark::RunSpecifiedBenchmarks();

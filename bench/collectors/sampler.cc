@@ -30,7 +30,7 @@ thread_local collectors::ThreadState thread;
 
 const Walker kSampler = {"sample", RecordSample};
 
-void InitSampler() {
+Recording::Recording() {
   const int fd = memfd_create("unspool_bench", MFD_CLOEXEC);
   collectors::ImageInfo info;
   info.pid = getpid();
@@ -43,14 +43,13 @@ void InitSampler() {
   }
   close(fd);
   recorder.Begin(self_unwinder(), writer);
-}
-
-void InitSamplerThread() {
   thread.max_depth = kMaxDepth;
   if (!thread.frame_memory.Allocate(kMaxDepth * sizeof(unwind::Frame))) {
     Fail("no memory for frames");
   }
   recorder.AddThread(thread, gettid());
 }
+
+Recording::~Recording() { writer.Close(); }
 
 }  // namespace unspool::bench

@@ -12,12 +12,17 @@ namespace unspool::bench {
 // sample, and nothing is written to the span.
 extern const Walker kSampler;
 
-// Opens a spool in memory; ends the program with a message if that fails. Once,
-// after InitWalkers().
-void InitSampler();
-
-// Begins the calling thread's log. Once per thread, after InitThread().
-void InitSamplerThread();
+// A recording of its own for the calling thread, in a new spool in memory: what
+// earlier benchmarks recorded does not slow down later ones. One at a time,
+// after InitWalkers() and InitThread(). Ends the program with a message if
+// there is no memory.
+class Recording {
+ public:
+  Recording();
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+};
 
 }  // namespace unspool::bench
 

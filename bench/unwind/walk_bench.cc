@@ -147,7 +147,7 @@ void Register(const char* stack, Body body, const Walker& walker, size_t depth,
   auto run = [body, &walker, depth](benchmark::State& state) {
     RunOnOwnThread([&] {
       InitThread();
-      InitSamplerThread();
+      const Recording recording;
       Measurement measurement{state, walker};
       body(measurement, depth);
       state.counters["frames"] = static_cast<double>(measurement.frames);

@@ -93,7 +93,6 @@ class Walker {
       if (answer.rule.is_root()) return result;
       const WalkEnd end = Step(frame, answer);
       if (end != WalkEnd::kRoot) return End(result, end, frame.pc);
-      if (is_outermost_) return result;
       last_pc = frame.pc;
     }
   }
@@ -112,8 +111,9 @@ class Walker {
   }
 
   // A return address that no unwind data covers is right only if it follows a
-  // call, or is the signal trampoline's. Otherwise the data that led here was
-  // wrong, and the frame would be garbage.
+  // call, or is the signal trampoline's; 0 is neither (it is what the wrong
+  // slot holds where libgcc is about to land an exception). Otherwise the data
+  // that led here was wrong, and the frame would be garbage.
   bool IsBelievable(const Frame& frame, const Answer& answer) {
     if (frame.exact || frame.guessed || answer.kind != Answer::Kind::kNone) {
       return true;
@@ -171,9 +171,6 @@ class Walker {
     }
     if (!moved_up) return WalkEnd::kLoop;
     if (up.sp() % Arch::kSpAlignment != 0) return WalkEnd::kBadCfi;
-    // Returning to 0 would be a crash: whoever made this context with a null
-    // return address meant it to be the first.
-    is_outermost_ = up.pc() == 0;
     return WalkEnd::kRoot;
   }
 
@@ -275,7 +272,6 @@ class Walker {
   bool is_guessed_ = false;
   unsigned turn_ = 0;  // registers_[turn_] are those of the frame at hand
   unsigned stack_switches_ = 0;
-  bool is_outermost_ = false;
 };
 
 }  // namespace unspool::unwind

@@ -175,9 +175,9 @@ TEST_F(WalkTest, UndefinedReturnAddressElsewhereIsNoRoot) {
   EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5: no-cfi at main+5");
 }
 
-TEST_F(WalkTest, NullReturnAddressIsTheOutermost) {
+TEST_F(WalkTest, NullReturnAddressIsNoRoot) {
   PutStack({1, kMiddle + 5, 2, 0});
-  EXPECT_EQ(Walk(), "leaf+4! middle+5: root");
+  EXPECT_EQ(Walk(), "leaf+4! middle+5: bad-cfi at middle+5");
 }
 
 TEST_F(WalkTest, UnreadableStackIsBadMemory) {

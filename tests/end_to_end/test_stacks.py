@@ -38,7 +38,7 @@ class ST01LibcCallbacksTest(harness.Case):
                     result.setdefault(callback, set()).add(tuple(names))
                 else:
                     wrong += counted
-            self.assertGreater(right, 100, callback)
+            self.assertGreater(right, 30, callback)
             self.assertGreaterEqual(right / (right + wrong), 0.995, callback)
         for chain in result["QsortCallback"]:
             between = chain[chain.index("CallQsort") + 1:-1]
@@ -88,7 +88,7 @@ class ST03DeepFramesTest(harness.Case):
         run = self.record([harness.program("deep_frames"), "2"])
         samples = with_leaf(run.profile, "spin_at_bottom")
         self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 400)
+                               for sample in samples), 100)
         self.assert_all(samples, harness.is_rooted, "rooted")
         self.assert_all(samples,
                         lambda sample: sample.names.count("recurse") == 200,
@@ -108,7 +108,7 @@ class ST05CallAtTheEndTest(harness.Case):
         self.assertEqual(symbols[symbols.index("last") + 3], "decoy")
         samples = with_leaf(run.profile, "die")
         self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 400)
+                               for sample in samples), 100)
         self.assert_all(samples, lambda sample: root_first(sample)[-3:] ==
                         ["main", "last", "die"], "main -> last -> die")
         self.assert_all(samples, harness.is_rooted, "rooted")
@@ -126,7 +126,7 @@ class EC07RealignedStackTest(harness.Case):
         samples = [sample for sample in run.profile.samples
                    if "realigned_leaf" in sample.names]
         self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 400)
+                               for sample in samples), 100)
         self.assert_all(samples, harness.is_rooted, "rooted")
         chains = {tuple(names[names.index("main"):names.index(
             "realigned_leaf") + 1]) for names in map(root_first, samples)}
@@ -146,7 +146,7 @@ class EC10RulesByExpressionTest(harness.Case):
         run = self.record([harness.program("expression_main"), "2"])
         samples = with_leaf(run.profile, "expression_leaf")
         self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 400)
+                               for sample in samples), 100)
         self.assert_all(samples,
                         lambda sample: root_first(sample)[-6:] == self.CHAIN,
                         " -> ".join(self.CHAIN))

@@ -110,8 +110,8 @@ const char* AlternativeTo(ProgramKind kind) {
   switch (kind) {
     case ProgramKind::kStatic:
     case ProgramKind::kStaticPie:
-      return "link libunspool.a into it and call unspool_start(), or link it "
-             "dynamically";
+      return "link libunspool.a (and -lz) into it and call unspool_start(), or "
+             "link it dynamically";
     case ProgramKind::kMusl:
     case ProgramKind::kOtherLoader:
       return "build it against glibc";

@@ -28,7 +28,8 @@ std::string RateReached(const SummaryFacts& facts) {
   return " (the kernel gave " + std::to_string(std::lround(reached)) + ")";
 }
 
-// Child processes, and what ran before and after the agent.
+// Child processes, and what ran before, between and after the agent's
+// sessions.
 std::string NotProfiled(const SummaryFacts& facts) {
   constexpr uint64_t kFloorNs = 100'000'000;
   if (facts.cpu_time_ns <= facts.totals.weight_ns) return "";
@@ -36,7 +37,8 @@ std::string NotProfiled(const SummaryFacts& facts) {
   if (missing < kFloorNs || missing < facts.cpu_time_ns / 20) return "";
   return ", " + Fixed(static_cast<double>(missing) / 1e9, 2) + " s of " +
          Fixed(static_cast<double>(facts.cpu_time_ns) / 1e9, 2) +
-         " s CPU time not profiled (child processes)";
+         " s CPU time not profiled (child processes, or outside start and "
+         "stop)";
 }
 
 }  // namespace

@@ -35,9 +35,11 @@ void TellSuccessors(const Settings& settings) {
   setenv("UNSPOOL_RESUME", text, 1);
 }
 
+// Once: under `unspool record` the summary says it, after exec it was said.
 void SayIfTickIsSlow(const Settings& settings) {
   const uint64_t tick_ns = collectors::KernelTickNs();
-  if (tick_ns == 0 || collectors::PeriodNs(settings.frequency) >= tick_ns) {
+  if (settings.spool != nullptr || tick_ns == 0 ||
+      collectors::PeriodNs(settings.frequency) >= tick_ns) {
     return;
   }
   Say("asked for %u samples per second and thread, the kernel gives %llu (its "

@@ -61,13 +61,14 @@ std::string SummaryLine(const SummaryFacts& facts) {
                                : 100.0 * static_cast<double>(totals.truncated) /
                                      static_cast<double>(totals.samples);
   std::string line = Count(totals.samples, "sample");
-  if (totals.samples == 0 && totals.lost == 0) {
+  const std::string not_profiled = NotProfiled(facts);
+  if (totals.samples == 0 && totals.lost == 0 && not_profiled.empty()) {
     line += " (the program used hardly any CPU time)";
   }
   line += ", " + std::to_string(totals.lost) + " lost, " + Fixed(truncated, 2) +
           " % truncated, " + facts.engine + " at " +
           std::to_string(facts.frequency) + " Hz" + RateReached(facts) +
-          NotProfiled(facts);
+          not_profiled;
   const std::string file = ShellWord(facts.output);
   return line + " -> " + file + "  (next: unspool report " + file + ")";
 }

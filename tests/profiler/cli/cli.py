@@ -1,6 +1,7 @@
 """Runs build/<preset>/bin/unspool the way a person would, and looks at what
 comes back. UNSPOOL_BUILD_DIR names the build directory (ctest sets it)."""
 
+import atexit
 import os
 import pathlib
 import re
@@ -16,9 +17,26 @@ import pprof_decode  # noqa: E402  (the tests' own reader of profiles)
 
 BUILD = pathlib.Path(os.environ.get("UNSPOOL_BUILD_DIR",
                                     HERE.parents[2] / "build/release"))
-UNSPOOL = str(BUILD / "bin/unspool")
-AGENT = str(BUILD / "lib/libunspool.so")
-PROGRAMS = BUILD / "cli_programs"
+
+
+def public_copy():
+    """What the tests run, where an ordinary user can reach it: a checkout may
+    lie below a directory that only root can enter."""
+    copy = pathlib.Path(tempfile.mkdtemp(prefix="unspool-product-"))
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    copy.chmod(0o755)
+    for path in ("bin/unspool", "lib/libunspool.so"):
+        (copy / path).parent.mkdir()
+        shutil.copy(BUILD / path, copy / path)
+    shutil.copytree(BUILD / "cli_programs", copy / "cli_programs",
+                    symlinks=True)
+    return copy
+
+
+PRODUCT = public_copy()
+UNSPOOL = str(PRODUCT / "bin/unspool")
+AGENT = str(PRODUCT / "lib/libunspool.so")
+PROGRAMS = PRODUCT / "cli_programs"
 ACT = str(PROGRAMS / "act")
 NOBODY = 65534
 TIMEOUT_SECONDS = 60

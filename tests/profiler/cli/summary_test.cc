@@ -36,6 +36,7 @@ TEST(SummaryLine, SaysWhatTheUserWouldElseMiss) {
       {"children", 1000, 10 * kSecond, 12 * kSecond,
        "2.00 s of 12.00 s CPU time not profiled"},
       {"nothing", 0, 0, 1000, "0 samples (the program used hardly any CPU"},
+      {"agent off", 0, 0, kSecond, "0 samples, 0 lost"},
       {"one", 1, kSecond / 100, kSecond / 100, "1 sample, "},
   };
   for (const Row& row : rows) {

@@ -14,7 +14,7 @@ OutputFacts Facts(bool is_first_process) {
   facts.program = "app";
   facts.time_s = 1700000000;
   facts.host = "box";
-  facts.directory = "/work";
+  facts.directory = "/srv";
   facts.is_first_process = is_first_process;
   return facts;
 }
@@ -27,21 +27,21 @@ struct Row {
 
 TEST(OutputName, ExpandsPatternsAndIsOnePerProcess) {
   const Row kRows[] = {
-      {"p.pb.gz", "/work/p.pb.gz", "/work/p.4711.pb.gz"},
+      {"p.pb.gz", "/srv/p.pb.gz", "/srv/p.4711.pb.gz"},
       {"/a/p.pb.gz", "/a/p.pb.gz", "/a/p.4711.pb.gz"},
-      {"p.pb", "/work/p.pb", "/work/p.4711.pb"},
-      {"p.out", "/work/p.out", "/work/p.4711.out"},
-      {"p", "/work/p", "/work/p.4711"},
-      {".hidden", "/work/.hidden", "/work/.hidden.4711"},
-      {"a.b/p", "/work/a.b/p", "/work/a.b/p.4711"},
-      {"x%p.pb.gz", "/work/x4711.pb.gz", "/work/x4711.pb.gz"},
-      {"%n-%t-%h.pb", "/work/app-1700000000-box.pb",
-       "/work/app-1700000000-box.4711.pb"},
+      {"p.pb", "/srv/p.pb", "/srv/p.4711.pb"},
+      {"p.out", "/srv/p.out", "/srv/p.4711.out"},
+      {"p", "/srv/p", "/srv/p.4711"},
+      {".hidden", "/srv/.hidden", "/srv/.hidden.4711"},
+      {"a.b/p", "/srv/a.b/p", "/srv/a.b/p.4711"},
+      {"x%p.pb.gz", "/srv/x4711.pb.gz", "/srv/x4711.pb.gz"},
+      {"%n-%t-%h.pb", "/srv/app-1700000000-box.pb",
+       "/srv/app-1700000000-box.4711.pb"},
       // %%p is a percent sign and a p.
-      {"100%%p.pb", "/work/100%p.pb", "/work/100%p.4711.pb"},
-      {"%%%p", "/work/%4711", "/work/%4711"},
+      {"100%%p.pb", "/srv/100%p.pb", "/srv/100%p.4711.pb"},
+      {"%%%p", "/srv/%4711", "/srv/%4711"},
       // The ending is the pattern's, not what it expands to.
-      {"x.%n", "/work/x.app", "/work/x.4711.app"},
+      {"x.%n", "/srv/x.app", "/srv/x.4711.app"},
   };
   for (const Row& row : kRows) {
     OutputName name;
@@ -58,7 +58,7 @@ TEST(OutputName, AValueAddsNoDirectory) {
   facts.program = "../../etc/x";
   OutputName name;
   ASSERT_TRUE(ExpandOutput("%n.pb", facts, &name).ok());
-  EXPECT_STREQ(name.text, "/work/.._.._etc_x.pb");
+  EXPECT_STREQ(name.text, "/srv/.._.._etc_x.pb");
 }
 
 TEST(OutputName, OtherLettersAreRefused) {

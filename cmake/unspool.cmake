@@ -55,3 +55,25 @@ function(unspool_add_test name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS "${arg_LABELS}")
 endfunction()
+
+# unspool_add_python_tests(PREFIX FILE BASE [LABELS ...] [TIMEOUT S] [SERIAL]):
+# one ctest test PREFIX.Class per class of test_FILE.py in the current folder
+# whose first base matches the regular expression BASE, so that none is missed.
+function(unspool_add_python_tests prefix file base)
+  cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "LABELS" ${ARGN})
+  set(path ${CMAKE_CURRENT_SOURCE_DIR}/test_${file}.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(STRINGS ${path} lines REGEX "^class [A-Za-z0-9]+\\(${base}[,)]")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^class ([A-Za-z0-9]+).*" "\\1" class ${line})
+    add_test(NAME ${prefix}.${class}
+      COMMAND ${Python3_EXECUTABLE} -B -m unittest test_${file}.${class}
+      WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    set_tests_properties(${prefix}.${class} PROPERTIES
+      LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "UNSPOOL_BUILD_DIR=${CMAKE_BINARY_DIR}")
+    if(arg_SERIAL)
+      set_tests_properties(${prefix}.${class} PROPERTIES RUN_SERIAL ON)
+    endif()
+  endforeach()
+endfunction()

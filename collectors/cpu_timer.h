@@ -64,7 +64,7 @@ class CpuTimer {
   void ForgetAfterFork() { id_.store(kNone); }
 
   // The kernel's id, kNone if there is no timer. Sequentially consistent: see
-  // invariant 1 of TimerEngine. Async-signal-safe.
+  // invariant 1 of SamplingEngine. Async-signal-safe.
   int32_t id() const { return id_.load(); }
 
  private:

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "collectors/period.h"
+#include "collectors/sampling_engine.h"
 #include "collectors/signal_action.h"
-#include "collectors/timer_engine.h"
 
 namespace unspool::collectors {
 namespace {
@@ -37,11 +37,11 @@ uint64_t StackLeft(const unwind::StackBounds& thread,
 
 }  // namespace
 
-constinit std::atomic<TimerEngine*> TimerEngine::ticking_{nullptr};
+constinit std::atomic<SamplingEngine*> SamplingEngine::ticking_{nullptr};
 
-void TimerEngine::OnSignal(int signal, siginfo_t* info, void* context) {
+void SamplingEngine::OnSignal(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
-  TimerEngine* engine = ticking_.load(std::memory_order_acquire);
+  SamplingEngine* engine = ticking_.load(std::memory_order_acquire);
   const bool is_ours =
       engine->HandleTick(*info, *static_cast<const ucontext_t*>(context));
   // Written only if it must be: a thread that clone() made without a TLS of its
@@ -50,7 +50,8 @@ void TimerEngine::OnSignal(int signal, siginfo_t* info, void* context) {
   if (!is_ours) ForwardSignal(signal, info, context);
 }
 
-bool TimerEngine::HandleTick(const siginfo_t& info, const ucontext_t& context) {
+bool SamplingEngine::HandleTick(const siginfo_t& info,
+                                const ucontext_t& context) {
   if (info.si_code != SI_TIMER) return false;
   const std::optional<uint32_t> index =
       ParseTickCookie(reinterpret_cast<uint64_t>(info.si_value.sival_ptr));
@@ -76,9 +77,9 @@ bool TimerEngine::HandleTick(const siginfo_t& info, const ucontext_t& context) {
 }
 
 // Not inlined: its frame is there only where there is room.
-[[gnu::noinline]] void TimerEngine::Tick(ThreadState& thread,
-                                         uint64_t weight_ns,
-                                         const ucontext_t& context) {
+[[gnu::noinline]] void SamplingEngine::Tick(ThreadState& thread,
+                                            uint64_t weight_ns,
+                                            const ucontext_t& context) {
   if (!recorder_->sampling_wanted()) {
     thread.timer.Disarm();
     return;
@@ -91,13 +92,13 @@ bool TimerEngine::HandleTick(const siginfo_t& info, const ucontext_t& context) {
 }
 
 // Ticks that came without room even for this, as one loss.
-void TimerEngine::NoteNoStack(ThreadState& thread) {
+void SamplingEngine::NoteNoStack(ThreadState& thread) {
   if (thread.no_stack_ns == 0) return;
   recorder_->RecordLoss(thread, LossCause::kNoStack, thread.no_stack_ns);
   thread.no_stack_ns = 0;
 }
 
-void TimerEngine::ScanIfDue() {
+void SamplingEngine::ScanIfDue() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   const uint64_t now_s = static_cast<uint64_t>(now.tv_sec);

@@ -60,7 +60,7 @@ UNSPOOL_EXPORT int pthread_create(pthread_t* thread,
   namespace collectors = unspool::collectors;
   const auto real =
       profiler::Real(profiler::real_pthread_create, "pthread_create");
-  collectors::TimerEngine& engine = profiler::GetSession().engine();
+  collectors::SamplingEngine& engine = profiler::GetSession().engine();
   collectors::ThreadState* state =
       engine.is_running()
           ? engine.PrepareThread({routine, argument},

@@ -18,7 +18,7 @@ namespace {
 
 using collectors::QuietLock;
 using collectors::SpoolStatus;
-using StartStatus = collectors::TimerEngine::StartStatus;
+using StartStatus = collectors::SamplingEngine::StartStatus;
 
 constexpr char kDefaultOutput[] = "profile.pb.gz";
 
@@ -143,7 +143,7 @@ Problem Session::StartEngine(const Settings& settings) {
     return MakeProblem(ENOMEM, "not enough memory for the unwinder");
   }
   recorder_.Begin(unwinder_, writer_);
-  collectors::TimerEngine::Config config;
+  collectors::SamplingEngine::Config config;
   config.period_ns = collectors::PeriodNs(settings.frequency);
   config.max_depth = settings.max_depth;
   config.signal = settings.signal;
@@ -182,7 +182,7 @@ void Session::GetState(unspool_state* state) {
   ForgetIfForked();
   state->running = is_recording_ ? 1 : 0;
   state->frequency = frequency_;
-  const collectors::TimerEngine::Totals totals = engine_.totals();
+  const collectors::SamplingEngine::Totals totals = engine_.totals();
   state->samples = totals.samples;
   state->lost = totals.losses;
 }

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "collectors/recorder.h"
+#include "collectors/sampling_engine.h"
 #include "collectors/spool/spool_writer.h"
-#include "collectors/timer_engine.h"
 #include "collectors/try_lock.h"
 #include "profiler/agent/message.h"
 #include "profiler/agent/output_name.h"
@@ -51,7 +51,7 @@ class Session {
   // True in the process that started, until Stop(). Async-signal-safe.
   bool is_running() const { return engine_.is_running(); }
 
-  collectors::TimerEngine& engine() { return engine_; }
+  collectors::SamplingEngine& engine() { return engine_; }
   unwind::SelfUnwinder& unwinder() { return unwinder_; }
 
   // For the child after fork, where everything is off until it starts a
@@ -81,7 +81,7 @@ class Session {
   unwind::SelfUnwinder unwinder_;
   collectors::SpoolWriter writer_;
   collectors::Recorder recorder_;
-  collectors::TimerEngine engine_;
+  collectors::SamplingEngine engine_;
 };
 
 // Async-signal-safe.

@@ -33,14 +33,14 @@ SETUP_SOURCES = (
 # the handler does not get there is the stack check's business: it would have to
 # know how much stack they use.
 SETUP_CALLS = {
-    "collectors/timer_engine.cc": {
+    "collectors/sampling_engine.cc": {
         "_ZN7unspool10collectors14NewThreadStackERKNS0_12StackRequestE",
         "_ZN7unspool10collectors15MainThreadStackEv",
     },
 }
 
-# The signal handler, as the linker knows it: TimerEngine::OnSignal.
-HANDLER = "_ZN7unspool10collectors11TimerEngine8OnSignalEiP9siginfo_tPv"
+# The signal handler, as the linker knows it: SamplingEngine::OnSignal.
+HANDLER = "_ZN7unspool10collectors14SamplingEngine8OnSignalEiP9siginfo_tPv"
 
 # Functions that call through a pointer, and what that may be.
 INDIRECT_CALLS = {

@@ -1,6 +1,6 @@
 // Start, stop, and the threads in between; tick.cc is what runs in the handler.
 
-#include "collectors/timer_engine.h"
+#include "collectors/sampling_engine.h"
 
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -35,8 +35,8 @@ void WaitForHandler(const ThreadState& state) {
 
 }  // namespace
 
-TimerEngine::StartStatus TimerEngine::Start(const Config& config,
-                                            Recorder& recorder) {
+SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
+                                                  Recorder& recorder) {
   QuietLock lock(lock_);
   config_ = config;
   recorder_ = &recorder;
@@ -63,7 +63,7 @@ TimerEngine::StartStatus TimerEngine::Start(const Config& config,
   return StartStatus::kOk;
 }
 
-TimerEngine::StartStatus TimerEngine::BeginCallingThread() {
+SamplingEngine::StartStatus SamplingEngine::BeginCallingThread() {
   ThreadState* state = Adopt(gettid(), CountFrom::kNow);
   if (state == nullptr) return StartStatus::kNoMemory;
   if (state->had_timer || !recorder_->sampling_wanted()) {
@@ -73,7 +73,7 @@ TimerEngine::StartStatus TimerEngine::BeginCallingThread() {
   return StartStatus::kNoTimer;
 }
 
-void TimerEngine::Stop(const sigset_t& own_mask) {
+void SamplingEngine::Stop(const sigset_t& own_mask) {
   QuietLock lock(lock_);
   running_.store(false);
   // All timers first: what comes now is not the program's time any more.
@@ -92,14 +92,14 @@ void TimerEngine::Stop(const sigset_t& own_mask) {
   });
 }
 
-void TimerEngine::ForgetAfterFork() {
+void SamplingEngine::ForgetAfterFork() {
   lock_.ForgetAfterFork();
   running_.store(false);
   threads_.ForgetAfterFork();
 }
 
-ThreadState* TimerEngine::PrepareThread(const ThreadState::Start& start,
-                                        const StackRequest& stack) {
+ThreadState* SamplingEngine::PrepareThread(const ThreadState::Start& start,
+                                           const StackRequest& stack) {
   if (!is_running()) return nullptr;
   QuietLock lock(lock_);
   ThreadState* state = threads_.Acquire(ThreadTable::kStarting);
@@ -109,7 +109,7 @@ ThreadState* TimerEngine::PrepareThread(const ThreadState::Start& start,
   return state;
 }
 
-void TimerEngine::BeginThread(ThreadState& state) {
+void SamplingEngine::BeginThread(ThreadState& state) {
   QuietLock lock(lock_);
   if (!is_running()) {
     threads_.Release(state);
@@ -124,12 +124,12 @@ void TimerEngine::BeginThread(ThreadState& state) {
   BeginTicks(state, tid);
 }
 
-void TimerEngine::AbandonThread(ThreadState& state) {
+void SamplingEngine::AbandonThread(ThreadState& state) {
   QuietLock lock(lock_);
   threads_.Release(state);
 }
 
-void TimerEngine::EndThread(ThreadState* hint) {
+void SamplingEngine::EndThread(ThreadState* hint) {
   if (!is_running()) return;
   QuietLock lock(lock_);
   if (!is_running()) return;
@@ -144,7 +144,7 @@ void TimerEngine::EndThread(ThreadState* hint) {
   Retire(*state);
 }
 
-TimerEngine::Totals TimerEngine::totals() {
+SamplingEngine::Totals SamplingEngine::totals() {
   QuietLock lock(lock_);
   Totals totals = ended_;
   threads_.ForEach([&](const ThreadState& state) {
@@ -154,7 +154,7 @@ TimerEngine::Totals TimerEngine::totals() {
   return totals;
 }
 
-void TimerEngine::Scan(CountFrom from) {
+void SamplingEngine::Scan(CountFrom from) {
   ReapEnded();
   TaskList tasks;
   while (const int32_t tid = tasks.Next()) {
@@ -163,7 +163,7 @@ void TimerEngine::Scan(CountFrom from) {
 }
 
 // Threads that nobody told us the end of.
-void TimerEngine::ReapEnded() {
+void SamplingEngine::ReapEnded() {
   threads_.ForEach([&](ThreadState& state) {
     const bool is_alive =
         state.timer.IsArmed() || ThreadCpuNs(threads_.tid(state)) != 0;
@@ -171,7 +171,7 @@ void TimerEngine::ReapEnded() {
   });
 }
 
-ThreadState* TimerEngine::Adopt(int32_t tid, CountFrom from) {
+ThreadState* SamplingEngine::Adopt(int32_t tid, CountFrom from) {
   ThreadState* state = threads_.Acquire(tid);
   if (state == nullptr) return nullptr;
   if (tid == pid_) state->stack = main_stack_;
@@ -182,7 +182,7 @@ ThreadState* TimerEngine::Adopt(int32_t tid, CountFrom from) {
 
 // Without memory or a timer the thread is kept all the same: NoteMissed counts
 // what it used.
-void TimerEngine::BeginTicks(ThreadState& state, int32_t tid) {
+void SamplingEngine::BeginTicks(ThreadState& state, int32_t tid) {
   recorder_->AddThread(state, tid);
   const size_t frame_bytes = config_.max_depth * sizeof(unwind::Frame);
   if (state.frame_memory.size() < frame_bytes &&
@@ -201,7 +201,7 @@ void TimerEngine::BeginTicks(ThreadState& state, int32_t tid) {
 // What a thread used beyond its samples' weights. If it could not be sampled,
 // because the kernel gave no timer or the program kept the signal from us, that
 // is a loss; otherwise what came after its last tick.
-void TimerEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
+void SamplingEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
   if (!recorder_->sampling_wanted()) return;
   NoteNoStack(state);
   const int32_t tid = threads_.tid(state);
@@ -225,20 +225,20 @@ void TimerEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
 // They are carried from thread to thread, and recorded by whole periods: so the
 // sum of all weights stays within one of the CPU time, and threads that come
 // and go in thousands do not each take a page of the spool.
-void TimerEngine::NoteUnsampled(ThreadState& state, int64_t rest_ns) {
+void SamplingEngine::NoteUnsampled(ThreadState& state, int64_t rest_ns) {
   unsampled_ns_ += rest_ns;
   if (unsampled_ns_ < static_cast<int64_t>(config_.period_ns)) return;
   recorder_->RecordUnsampled(state, static_cast<uint64_t>(unsampled_ns_));
   unsampled_ns_ = 0;
 }
 
-bool TimerEngine::IsSignalKept(int32_t tid, const sigset_t& own_mask) const {
+bool SamplingEngine::IsSignalKept(int32_t tid, const sigset_t& own_mask) const {
   if (!IsHandlerInstalled(config_.signal, &OnSignal)) return true;
   return tid == gettid() ? sigismember(&own_mask, config_.signal) == 1
                          : IsSignalBlocked(tid, config_.signal);
 }
 
-void TimerEngine::Retire(ThreadState& state) {
+void SamplingEngine::Retire(ThreadState& state) {
   state.timer.Delete();
   WaitForHandler(state);
   ended_.samples += state.samples.load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // The engine with the real unwinder and a real spool, in this process. What
 // only an agent adds (pthread_create in front of libc's) is done by hand here.
 
-#include "collectors/timer_engine.h"
+#include "collectors/sampling_engine.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ constexpr uint64_t kPeriodNs = 10 * kMsNs;
 
 // One per process: both must outlive every tick.
 constinit unwind::SelfUnwinder unwinder;
-constinit TimerEngine engine;
+constinit SamplingEngine engine;
 
 struct ThreadSums {
   uint64_t samples = 0;
@@ -46,7 +46,7 @@ int forwarded = 0;
 void CountForwarded(int) { ++forwarded; }
 
 // A recording in memory for each test.
-class TimerEngineTest : public testing::Test {
+class SamplingEngineTest : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(unwinder.Init(), unwind::SelfUnwinder::InitStatus::kOk);
@@ -63,11 +63,12 @@ class TimerEngineTest : public testing::Test {
   }
 
   void Start() {
-    TimerEngine::Config config;
+    SamplingEngine::Config config;
     config.period_ns = kPeriodNs;
     config.max_depth = 128;
     config.signal = SIGPROF;
-    ASSERT_EQ(engine.Start(config, recorder_), TimerEngine::StartStatus::kOk);
+    ASSERT_EQ(engine.Start(config, recorder_),
+              SamplingEngine::StartStatus::kOk);
   }
   static void Stop() {
     sigset_t mask;
@@ -112,7 +113,7 @@ constexpr double kSlackNs = 1e9;
 constexpr double kSlackNs = 3 * kPeriodNs;
 #endif
 
-TEST_F(TimerEngineTest, SumOfWeightsIsTheCpuTimeOfEachThread) {
+TEST_F(SamplingEngineTest, SumOfWeightsIsTheCpuTimeOfEachThread) {
   std::atomic<int32_t> other_tid{0};
   std::atomic<bool> go{false};
   std::thread other([&] {
@@ -157,7 +158,7 @@ void* RunAsAgentWould(void* argument) {
   return nullptr;
 }
 
-TEST_F(TimerEngineTest, AToldThreadIsSampledWithItsStackBoundsUntilItEnds) {
+TEST_F(SamplingEngineTest, AToldThreadIsSampledWithItsStackBoundsUntilItEnds) {
   Start();
   std::atomic<bool> ran{false};
   const auto routine = [](void* flag) -> void* {
@@ -182,7 +183,7 @@ TEST_F(TimerEngineTest, AToldThreadIsSampledWithItsStackBoundsUntilItEnds) {
   EXPECT_EQ(sums[started.tid].name, "told");
 }
 
-TEST_F(TimerEngineTest, AThreadThatIsNotMadeIsAbandoned) {
+TEST_F(SamplingEngineTest, AThreadThatIsNotMadeIsAbandoned) {
   Start();
   ThreadState* state = engine.PrepareThread({nullptr, nullptr}, {});
   ASSERT_NE(state, nullptr);
@@ -193,12 +194,12 @@ TEST_F(TimerEngineTest, AThreadThatIsNotMadeIsAbandoned) {
   Stop();
 }
 
-TEST_F(TimerEngineTest, WhenItDoesNotRunThereIsNothingToPrepare) {
+TEST_F(SamplingEngineTest, WhenItDoesNotRunThereIsNothingToPrepare) {
   EXPECT_FALSE(engine.is_running());
   EXPECT_EQ(engine.PrepareThread({nullptr, nullptr}, {}), nullptr);
 }
 
-TEST_F(TimerEngineTest, AThreadThatNobodyToldOfIsFoundFromATick) {
+TEST_F(SamplingEngineTest, AThreadThatNobodyToldOfIsFoundFromATick) {
   Start();
   std::atomic<int32_t> tid{0};
   std::atomic<bool> done{false};
@@ -215,7 +216,7 @@ TEST_F(TimerEngineTest, AThreadThatNobodyToldOfIsFoundFromATick) {
   Stop();
 }
 
-TEST_F(TimerEngineTest, TimeOfAThreadThatBlocksTheSignalIsALoss) {
+TEST_F(SamplingEngineTest, TimeOfAThreadThatBlocksTheSignalIsALoss) {
   std::atomic<int32_t> tid{0};
   std::atomic<bool> go{false};
   std::atomic<bool> done{false};
@@ -247,7 +248,7 @@ TEST_F(TimerEngineTest, TimeOfAThreadThatBlocksTheSignalIsALoss) {
   EXPECT_TRUE(is_blocked_at_end);
 }
 
-TEST_F(TimerEngineTest, ATickThatComesAfterStopIsNobodys) {
+TEST_F(SamplingEngineTest, ATickThatComesAfterStopIsNobodys) {
   Start();
   sigset_t set;
   sigemptyset(&set);
@@ -266,7 +267,7 @@ TEST_F(TimerEngineTest, ATickThatComesAfterStopIsNobodys) {
             before.contains(gettid()) ? before.at(gettid()).samples : 0);
 }
 
-TEST_F(TimerEngineTest, SignalsOfOthersGoToTheHandlerBefore) {
+TEST_F(SamplingEngineTest, SignalsOfOthersGoToTheHandlerBefore) {
   // Ours is in place since the first Start() of this process: put another's on
   // top, and start again on top of that.
   signal(SIGPROF, &CountForwarded);
@@ -290,7 +291,7 @@ TEST_F(TimerEngineTest, SignalsOfOthersGoToTheHandlerBefore) {
   EXPECT_EQ(forwarded, 3);
 }
 
-TEST_F(TimerEngineTest, AReplacedHandlerMakesTheTimeALoss) {
+TEST_F(SamplingEngineTest, AReplacedHandlerMakesTheTimeALoss) {
   Start();
   struct sigaction ours;
   sigaction(SIGPROF, nullptr, &ours);
@@ -303,7 +304,7 @@ TEST_F(TimerEngineTest, AReplacedHandlerMakesTheTimeALoss) {
       200e6, kSlackNs);
 }
 
-TEST_F(TimerEngineTest, NothingIsRecordedOnceTheToolAskedToStop) {
+TEST_F(SamplingEngineTest, NothingIsRecordedOnceTheToolAskedToStop) {
   Start();
   SpinMs(100);
   void* map = mmap(nullptr, 2 * kSpoolPageSize, PROT_READ | PROT_WRITE,
@@ -321,7 +322,7 @@ TEST_F(TimerEngineTest, NothingIsRecordedOnceTheToolAskedToStop) {
   munmap(map, 2 * kSpoolPageSize);
 }
 
-TEST_F(TimerEngineTest, StartsAndStopsLeaveNoTimerBehind) {
+TEST_F(SamplingEngineTest, StartsAndStopsLeaveNoTimerBehind) {
   for (int i = 0; i < 2'000; ++i) {
     Start();
     Stop();

@@ -5,8 +5,8 @@
 // CONFIG_HZ tick). Blocked threads get no signal: nothing of theirs returns
 // EINTR.
 
-#ifndef UNSPOOL_COLLECTORS_TIMER_ENGINE_H_
-#define UNSPOOL_COLLECTORS_TIMER_ENGINE_H_
+#ifndef UNSPOOL_COLLECTORS_SAMPLING_ENGINE_H_
+#define UNSPOOL_COLLECTORS_SAMPLING_ENGINE_H_
 
 #include <signal.h>
 #include <ucontext.h>
@@ -32,7 +32,7 @@ namespace unspool::collectors {
 // Invariant 2: threads_ and running_ change under lock_, with signals blocked.
 // Invariant 3: between Start() and the return of Stop() the recorder is open;
 //   by invariant 1 no tick uses it before or after.
-class TimerEngine {
+class SamplingEngine {
  public:
   struct Config {
     uint64_t period_ns = 0;
@@ -50,9 +50,9 @@ class TimerEngine {
     uint64_t losses = 0;
   };
 
-  constexpr TimerEngine() = default;
-  TimerEngine(const TimerEngine&) = delete;
-  TimerEngine& operator=(const TimerEngine&) = delete;
+  constexpr SamplingEngine() = default;
+  SamplingEngine(const SamplingEngine&) = delete;
+  SamplingEngine& operator=(const SamplingEngine&) = delete;
 
   // Samples every thread that there is. Must not run. On failure nothing ticks.
   // Not async-signal-safe: takes the lock.
@@ -114,7 +114,7 @@ class TimerEngine {
 
   // The one pointer that the handler starts from: the engine that ticks, or
   // did.
-  static std::atomic<TimerEngine*> ticking_;
+  static std::atomic<SamplingEngine*> ticking_;
 
   TryLock lock_;
   std::atomic<bool> running_{false};
@@ -133,4 +133,4 @@ class TimerEngine {
 
 }  // namespace unspool::collectors
 
-#endif  // UNSPOOL_COLLECTORS_TIMER_ENGINE_H_
+#endif  // UNSPOOL_COLLECTORS_SAMPLING_ENGINE_H_

@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include <atomic>
+
 #include "unwind/arch/arch.h"
 
 namespace unspool::unwind {
@@ -12,9 +14,12 @@ namespace {
 // each is one page at most: readv's partial results are by iovec.
 constexpr size_t kMaxPages = 4;
 
+constinit std::atomic<bool> is_copying_allowed{true};
+
 }  // namespace
 
 size_t CopyFromSelf(uint64_t address, std::span<uint8_t> out) {
+  if (!is_copying_allowed.load(std::memory_order_relaxed)) return 0;
   iovec local = {out.data(), out.size()};
   iovec remote[kMaxPages];
   size_t pages = 0;
@@ -35,6 +40,10 @@ size_t CopyFromSelf(uint64_t address, std::span<uint8_t> out) {
       RawSyscall(SYS_process_vm_readv, pid, reinterpret_cast<long>(&local), 1,
                  reinterpret_cast<long>(remote), static_cast<long>(pages), 0);
   return copied < 0 ? 0 : static_cast<size_t>(copied);
+}
+
+void SetCopyingAllowed(bool is_allowed) {
+  is_copying_allowed.store(is_allowed, std::memory_order_relaxed);
 }
 
 bool SelfMemory::ReadCopied(uint64_t address, size_t size, uint64_t* value) {

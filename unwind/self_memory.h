@@ -27,6 +27,10 @@ inline constexpr uint64_t kPageSize = 4096;
 // where the call is forbidden. Keeps errno. Async-signal-safe.
 size_t CopyFromSelf(uint64_t address, std::span<uint8_t> out);
 
+// False: CopyFromSelf never makes the call, and gives 0, from now on: for a
+// program whose seccomp filter would kill for it. Async-signal-safe.
+void SetCopyingAllowed(bool is_allowed);
+
 // The page that was read last in this walk.
 struct PageCopy {
   uint64_t address = 0;

@@ -23,6 +23,7 @@ SETUP_SOURCES = (
     "unwind/own_files.*",
     "unwind/self_unwinder_setup.*",
     "unwind/startup_object.*",
+    "collectors/seccomp_probe.*",
     "collectors/stack_bounds.*",
     "collectors/spool/*_setup.cc",
     "collectors/spool/spool_reader.*",

@@ -183,7 +183,13 @@ class Walker {
       return Arch::SignalFrame::Restore(now.sp(), read, up);
     }
     is_guessed_ = true;
-    if (frame.exact && GuessByStackTop(frame, now, up)) return true;
+    if (frame.exact) {
+      const unsigned failed_reads = failed_reads_;
+      if (GuessByStackTop(frame, now, up)) return true;
+      // The return address may be where nothing could be read. Then FP is the
+      // caller's, and following it would skip the caller.
+      if (failed_reads_ != failed_reads) return false;
+    }
     // What cannot be executed has not set up a frame: FP is its caller's.
     return CanExecute(frame) && GuessByFramePointer(frame, now, up);
   }
@@ -194,7 +200,7 @@ class Walker {
                        Registers* up) {
     uint64_t ra = 0;
     if (now.sp() % Arch::kWordSize != 0 ||
-        !memory_.Read(now.sp(), Arch::kWordSize, &ra) ||
+        !ReadToGuess(now.sp(), Arch::kWordSize, &ra) ||
         !IsCallerOf(frame, ra)) {
       return false;
     }
@@ -213,8 +219,8 @@ class Walker {
     uint64_t caller_fp = 0;
     uint64_t ra = 0;
     if (!now.Has(Arch::kFp) || fp < now.sp() || fp % Arch::kWordSize != 0 ||
-        !memory_.Read(fp, Arch::kWordSize, &caller_fp) ||
-        !memory_.Read(fp + Arch::kWordSize, Arch::kWordSize, &ra) ||
+        !ReadToGuess(fp, Arch::kWordSize, &caller_fp) ||
+        !ReadToGuess(fp + Arch::kWordSize, Arch::kWordSize, &ra) ||
         !IsCallerOf(frame, ra)) {
       return false;
     }
@@ -257,10 +263,16 @@ class Walker {
   bool ReadCode(uint64_t address, std::span<uint8_t> code) {
     for (size_t i = 0; i < code.size(); ++i) {
       uint64_t byte = 0;
-      if (!memory_.Read(address + i, 1, &byte)) return false;
+      if (!ReadToGuess(address + i, 1, &byte)) return false;
       code[i] = static_cast<uint8_t>(byte);
     }
     return true;
+  }
+
+  bool ReadToGuess(uint64_t address, size_t size, uint64_t* value) {
+    if (memory_.Read(address, size, value)) return true;
+    ++failed_reads_;
+    return false;
   }
 
   Memory& memory_;
@@ -272,6 +284,7 @@ class Walker {
   bool is_guessed_ = false;
   unsigned turn_ = 0;  // registers_[turn_] are those of the frame at hand
   unsigned stack_switches_ = 0;
+  unsigned failed_reads_ = 0;  // by ReadToGuess
 };
 
 }  // namespace unspool::unwind

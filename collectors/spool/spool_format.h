@@ -113,6 +113,12 @@ struct ChunkBytes {
   uint32_t size;
 };
 
+// What the time between two samples is measured in, and their weights.
+enum class SampleClock : uint32_t {
+  kCpu = 1,   // CPU time of threads that run
+  kWall = 2,  // wall-clock time of every thread, kCpu and kOffCpu samples
+};
+
 // Follows the ChunkHeader of a kImage chunk; the strings follow it.
 struct ImageRecord {
   int32_t pid;
@@ -126,9 +132,12 @@ struct ImageRecord {
   ChunkBytes executable;
   ChunkBytes command_line;  // arguments, each ended by NUL
   ChunkBytes hostname;
+  uint32_t clock;  // SampleClock
+  uint32_t reserved;
+  char comm[16];  // the process's name last seen; NUL-padded, may be torn
   LossCounter losses[kLossSlots];  // of threads that have no record
 };
-static_assert(sizeof(ImageRecord) == 208);
+static_assert(sizeof(ImageRecord) == 232);
 static_assert(offsetof(ImageRecord, start_realtime_ns) == 8);
 static_assert(offsetof(ImageRecord, start_monotonic_ns) == 16);
 static_assert(offsetof(ImageRecord, period_ns) == 24);
@@ -138,7 +147,9 @@ static_assert(offsetof(ImageRecord, engine) == 48);
 static_assert(offsetof(ImageRecord, executable) == 56);
 static_assert(offsetof(ImageRecord, command_line) == 64);
 static_assert(offsetof(ImageRecord, hostname) == 72);
-static_assert(offsetof(ImageRecord, losses) == 80);
+static_assert(offsetof(ImageRecord, clock) == 80);
+static_assert(offsetof(ImageRecord, comm) == 88);
+static_assert(offsetof(ImageRecord, losses) == 104);
 
 // One module in a kModules chunk, on a kModuleAlign boundary. `magic` is
 // written last; where it is missing, the next boundary is looked at. The record

@@ -90,12 +90,16 @@ bool SpoolReader::CollectImages() {
 ImageView SpoolReader::image(size_t image) const {
   const Chunk& chunk = *images_[image].record;
   const auto& record = At<ImageRecord>(chunk.offset + sizeof(ChunkHeader));
+  const bool is_wall =
+      LoadRelaxed(record.clock) == static_cast<uint32_t>(SampleClock::kWall);
   return {.index = chunk.image,
           .pid = LoadRelaxed(record.pid),
           .parent_pid = LoadRelaxed(record.parent_pid),
           .start_realtime_ns = LoadRelaxed(record.start_realtime_ns),
           .start_monotonic_ns = LoadRelaxed(record.start_monotonic_ns),
           .period_ns = LoadRelaxed(record.period_ns),
+          .clock = is_wall ? SampleClock::kWall : SampleClock::kCpu,
+          .comm = Name(record.comm),
           .end_monotonic_ns = LoadRelaxed(record.end_monotonic_ns),
           .end_cpu_ns = LoadRelaxed(record.end_cpu_ns),
           .engine = Text(chunk, record.engine),
@@ -112,6 +116,12 @@ TextView SpoolReader::Text(const Chunk& chunk, const ChunkBytes& where) const {
   if (offset > chunk_size || size > chunk_size - offset) return {};
   return {reinterpret_cast<const char*>(bytes_.data() + chunk.offset + offset),
           size};
+}
+
+NameArray SpoolReader::Name(const char* name) {
+  NameArray copy{};
+  for (size_t i = 0; i + 1 < copy.size(); ++i) copy[i] = LoadRelaxed(name[i]);
+  return copy;
 }
 
 LossArray SpoolReader::Losses(const LossCounter* losses) const {
@@ -160,12 +170,10 @@ uint64_t SpoolReader::ReadModule(uint64_t offset, uint64_t room,
 ThreadView SpoolReader::ReadThread(const Chunk& chunk) const {
   const auto& record = At<ThreadRecord>(chunk.offset + sizeof(ChunkHeader));
   ThreadView thread{.tid = LoadRelaxed(record.tid),
+                    .name = Name(record.name),
                     .unsampled_ns = LoadRelaxed(record.unsampled_ns),
                     .losses = Losses(record.losses),
                     .chunk_offset = chunk.offset};
-  for (size_t i = 0; i + 1 < thread.name.size(); ++i) {
-    thread.name[i] = LoadRelaxed(record.name[i]);
-  }
   return thread;
 }
 

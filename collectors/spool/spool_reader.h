@@ -28,6 +28,9 @@ namespace unspool::collectors {
 // Text in the spool; not NUL-terminated, any bytes.
 using TextView = std::span<const char>;
 
+// A name as the kernel gives it to tasks; always ends in NUL.
+using NameArray = std::array<char, sizeof(ThreadRecord::name)>;
+
 using LossArray = std::array<LossCounter, kLossSlots>;  // by LossCause
 
 // One program in one process. Facts are those of ImageRecord.
@@ -38,6 +41,8 @@ struct ImageView {
   uint64_t start_realtime_ns = 0;
   uint64_t start_monotonic_ns = 0;
   uint64_t period_ns = 0;
+  SampleClock clock = SampleClock::kCpu;  // what a reader knows, or kCpu
+  NameArray comm{};
   uint64_t end_monotonic_ns = 0;  // 0: it did not say
   uint64_t end_cpu_ns = 0;        // 0: it did not say
   TextView engine;
@@ -61,7 +66,7 @@ struct ModuleView {
 
 struct ThreadView {
   int32_t tid = 0;
-  std::array<char, sizeof(ThreadRecord::name)> name{};  // always ends in NUL
+  NameArray name{};
   uint64_t unsampled_ns = 0;  // CPU time that no sample stands for
   LossArray losses{};
   uint64_t chunk_offset = 0;
@@ -155,6 +160,7 @@ class SpoolReader {
   static bool ReadCounter(const CounterSlot& slot, CounterView* counter);
   TextView Text(const Chunk& chunk, const ChunkBytes& where) const;
   LossArray Losses(const LossCounter* losses) const;
+  static NameArray Name(const char* name);
 
   template <typename T>
   const T& At(uint64_t offset) const {

@@ -33,6 +33,8 @@ struct ImageInfo {
   uint64_t start_realtime_ns = 0;   // CLOCK_REALTIME
   uint64_t start_monotonic_ns = 0;  // CLOCK_MONOTONIC
   uint64_t period_ns = 0;
+  SampleClock clock = SampleClock::kCpu;
+  char comm[16] = {};           // the process's name; ends in NUL
   const char* engine = "";      // "timer"
   const char* executable = "";  // absolute path
   // As in /proc/self/cmdline: arguments separated and ended by NUL.

@@ -114,6 +114,8 @@ SpoolStatus SpoolWriter::WriteImage(const ImageInfo& info) {
   image->start_realtime_ns = info.start_realtime_ns;
   image->start_monotonic_ns = info.start_monotonic_ns;
   image->period_ns = info.period_ns;
+  image->clock = static_cast<uint32_t>(info.clock);
+  memcpy(image->comm, info.comm, sizeof(image->comm));
   ImageText text(chunk, text_offset);
   image->engine = text.Append(texts[0]);
   image->executable = text.Append(texts[1]);

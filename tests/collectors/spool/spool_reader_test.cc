@@ -187,6 +187,33 @@ TEST(SpoolReader, TextOutsideItsChunkIsEmpty) {
   EXPECT_EQ(ToString(reader.image(0).executable), "/usr/bin/app");
 }
 
+TEST(SpoolReader, ClockIsWhatTheImageSays) {
+  for (const SampleClock clock : {SampleClock::kCpu, SampleClock::kWall}) {
+    TestSpool spool;
+    SpoolWriter writer;
+    ImageInfo info = TestImage();
+    info.clock = clock;
+    ASSERT_EQ(writer.Open(spool.fd(), info), SpoolStatus::kOk);
+    writer.Close();
+    const std::vector<uint8_t> bytes = spool.Bytes();
+    SpoolReader reader;
+    ASSERT_EQ(reader.Open(bytes), SpoolStatus::kOk);
+    EXPECT_EQ(reader.image(0).clock, clock);
+  }
+}
+
+TEST(SpoolReader, UnknownClockIsCpuAndANameWithoutEndIsCut) {
+  std::vector<uint8_t> bytes = GoodSpool();
+  Put(bytes, kImage + offsetof(ImageRecord, clock), uint32_t{3});
+  for (size_t i = 0; i < sizeof(ImageRecord::comm); ++i) {
+    Put(bytes, kImage + offsetof(ImageRecord, comm) + i, char{'x'});
+  }
+  SpoolReader reader;
+  ASSERT_EQ(reader.Open(bytes), SpoolStatus::kOk);
+  EXPECT_EQ(reader.image(0).clock, SampleClock::kCpu);
+  EXPECT_EQ(std::string(reader.image(0).comm.data()), std::string(15, 'x'));
+}
+
 TEST(SpoolReader, SecondChunkOfANumberIsIgnored) {
   std::vector<uint8_t> bytes = GoodSpool();
   // A copy of the nodes, with other contents, behind everything.

@@ -49,6 +49,18 @@ e2e_build(expression_main ${gcc} FLAGS -O2
 e2e_build(equal_shares ${gcc} FLAGS -O2 -pthread SOURCES equal_shares.c)
 e2e_build(worker_threads ${gxx} FLAGS -std=c++20 -O2 -g -pthread
   SOURCES worker_threads.cc)
+e2e_build(painted_stacks ${gxx} FLAGS -std=c++20 -O2 -fno-omit-frame-pointer
+  -pthread SOURCES painted_stacks.cc)
+e2e_build(handler_guard.so ${gcc} FLAGS -O2 -fPIC -shared -fvisibility=hidden
+  SOURCES handler_guard.c)
+e2e_build(guard_trial ${gcc} FLAGS -O2 SOURCES guard_trial.c)
+file(MAKE_DIRECTORY ${e2e_dir}/held_locks)
+e2e_build(held_locks/held_locks ${gcc} FLAGS -O2 -pthread -rdynamic
+  SOURCES held_locks.c)
+e2e_build(held_locks/libholds.so ${gcc} FLAGS -O2 -fPIC -shared -DHOLDS
+  SOURCES held_locks_library.c)
+e2e_build(held_locks/liblater_burn.so ${gcc} FLAGS -O2 -fPIC -shared
+  SOURCES held_locks_library.c)
 e2e_build(totals ${gcc} FLAGS -O2 -pthread SOURCES totals.c)
 
 # One program and library in every segment layout, by one compiler.

@@ -15,7 +15,7 @@ enum class OptionalCall : uint8_t {
   kPopulate,    // madvise: the recording has the room that it has by then
   kPerfEvent,   // perf_event_open: timers instead
   kThreads,     // what a thread's beginning and end takes: those there go on
-  kProcFiles,   // open and read: threads that nobody tells of are not found
+  kFiles,       // open, write…: no look for threads, no profile at the end
   kThreadName,  // prctl: threads keep the names they had
 };
 inline constexpr size_t kOptionalCallCount = 6;

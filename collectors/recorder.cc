@@ -32,8 +32,7 @@ void Recorder::Record(const Capture& capture, SampleKind kind,
   const uint64_t samples = thread.samples.load(std::memory_order_relaxed);
   if ((samples & (samples + 1)) == 0) {
     TaskName name{};
-    ReadOwnTaskName(name);
-    UpdateName(thread, name);
+    if (ReadOwnTaskName(name)) UpdateName(thread, name);
   }
   if (AddSample(capture, kind, weight)) {
     Add(thread.samples, 1);

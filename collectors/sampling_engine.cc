@@ -110,6 +110,7 @@ ThreadState* SamplingEngine::PrepareThread(const ThreadState::Start& start,
 }
 
 void SamplingEngine::BeginThread(ThreadState& state) {
+  if (!IsAllowed(OptionalCall::kThreads)) return;
   QuietLock lock(lock_);
   if (!is_running()) {
     threads_.Release(state);
@@ -125,6 +126,7 @@ void SamplingEngine::BeginThread(ThreadState& state) {
 }
 
 void SamplingEngine::AbandonThread(ThreadState& state) {
+  if (!IsAllowed(OptionalCall::kThreads)) return;
   QuietLock lock(lock_);
   threads_.Release(state);
 }
@@ -138,8 +140,7 @@ void SamplingEngine::EndThread(ThreadState* hint) {
       threads_.tid(*hint) == tid ? hint : threads_.FindByTid(tid);
   if (state == nullptr) return;
   TaskName name{};
-  ReadOwnTaskName(name);
-  recorder_->UpdateName(*state, name);
+  if (ReadOwnTaskName(name)) recorder_->UpdateName(*state, name);
   NoteMissed(*state, lock.previous_mask());
   Retire(*state);
 }

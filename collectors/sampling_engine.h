@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "collectors/optional_calls.h"
 #include "collectors/recorder.h"
 #include "collectors/stack_bounds.h"
 #include "collectors/thread_table.h"
@@ -69,9 +70,13 @@ class SamplingEngine {
   // Start(). Not async-signal-safe: one caller at a time.
   void ForgetAfterFork();
 
-  // True in the process that started it, until Stop(). Async-signal-safe.
+  // True in the process that started it, until Stop(), and while a seccomp
+  // filter leaves us what it takes to begin and end with threads: without, no
+  // function below does anything, and ticks go on as they are.
+  // Async-signal-safe.
   bool is_running() const {
-    return running_.load(std::memory_order_relaxed) && getpid() == pid_;
+    return running_.load(std::memory_order_relaxed) &&
+           IsAllowed(OptionalCall::kThreads) && getpid() == pid_;
   }
 
   // A thread's life as pthread_create() tells it. Prepare, by its creator:

@@ -91,7 +91,8 @@ bool TryThreads(void*) {
                Call(SYS_timer_gettime, id, &spec) == 0 &&
                Call(SYS_timer_delete, id) == 0;
   works = works && Call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time) == 0;
-  works = works && Call(SYS_gettid) > 0 && Call(SYS_nanosleep, &spec, 0) == 0;
+  works = works && Call(SYS_getpid) > 0 && Call(SYS_gettid) > 0 &&
+          Call(SYS_nanosleep, &spec, 0) == 0;
   uint64_t mask = 0;
   works =
       works && Call(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof(mask)) == 0;
@@ -100,7 +101,15 @@ bool TryThreads(void*) {
   return works && page > 0 && Call(SYS_munmap, page, unwind::kPageSize) == 0;
 }
 
-bool TryProcFiles(void* page) {
+// What a profile takes at the end, with names and numbers that are none.
+bool TryWriting() {
+  return Call(SYS_write, -1, "", 0) == -EBADF &&
+         Call(SYS_fchmod, -1, 0) == -EBADF &&
+         Call(SYS_readlink, "", 0, 0) == -EINVAL &&
+         Call(SYS_rename, "", "") == -ENOENT && Call(SYS_unlink, "") == -ENOENT;
+}
+
+bool TryFiles(void* page) {
   // No /proc is no reason to fear the calls.
   struct stat status;
   const long found =
@@ -111,7 +120,7 @@ bool TryProcFiles(void* page) {
   if (found != 0 || fd < 0) return false;
   const bool works = Call(SYS_getdents64, fd, page, unwind::kPageSize) > 0 &&
                      Call(SYS_read, fd, page, 1) == -EISDIR;
-  return Call(SYS_close, fd) == 0 && works;
+  return Call(SYS_close, fd) == 0 && works && TryWriting();
 }
 
 bool TryThreadName(void* page) {
@@ -120,8 +129,8 @@ bool TryThreadName(void* page) {
 
 using Try = bool (*)(void* page);
 constexpr std::array<Try, kOptionalCallCount> kTries = {
-    &TryCopyMemory, &TryPopulate,  &TryPerfEvent,
-    &TryThreads,    &TryProcFiles, &TryThreadName};
+    &TryCopyMemory, &TryPopulate, &TryPerfEvent,
+    &TryThreads,    &TryFiles,    &TryThreadName};
 
 // In a page that parent and child share: a child that is killed has said where
 // it was.
@@ -134,7 +143,9 @@ struct Progress {
 // program that takes cores from a pipe to let be (Linux, fs/coredump.c).
 void LeaveNoCore() {
   const rlimit no_core = {1, 1};
-  Call(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (IsAllowed(OptionalCall::kThreadName)) {
+    Call(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  }
   Call(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, 0);
 }
 

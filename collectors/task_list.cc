@@ -8,12 +8,15 @@
 
 #include <cstring>
 
+#include "collectors/optional_calls.h"
+
 namespace unspool::collectors {
 namespace {
 
 constexpr char kTaskDirectory[] = "/proc/self/task";
 
 int OpenForReading(const char* path, int flags = 0) {
+  if (!IsAllowed(OptionalCall::kFiles)) return -1;
   return static_cast<int>(
       syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags));
 }
@@ -107,6 +110,7 @@ int32_t TaskList::Next() {
 }
 
 uint32_t CountTasks() {
+  if (!IsAllowed(OptionalCall::kFiles)) return 0;
   struct stat status;
   if (syscall(SYS_newfstatat, AT_FDCWD, kTaskDirectory, &status, 0) != 0 ||
       status.st_nlink < 2) {
@@ -138,6 +142,9 @@ bool ReadTaskName(int32_t tid, TaskName& name) {
   return true;
 }
 
-void ReadOwnTaskName(TaskName& name) { prctl(PR_GET_NAME, name.data()); }
+bool ReadOwnTaskName(TaskName& name) {
+  return IsAllowed(OptionalCall::kThreadName) &&
+         prctl(PR_GET_NAME, name.data()) == 0;
+}
 
 }  // namespace unspool::collectors

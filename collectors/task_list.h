@@ -48,8 +48,9 @@ using TaskName = std::array<char, 16>;
 // Reads the name of thread `tid`; false, and `name` as it was, if it is gone or
 // /proc cannot be read. Async-signal-safe.
 bool ReadTaskName(int32_t tid, TaskName& name);
-// The calling thread's name. Async-signal-safe.
-void ReadOwnTaskName(TaskName& name);
+// The calling thread's name; false, and `name` as it was, where a seccomp
+// filter forbids the call. Async-signal-safe.
+bool ReadOwnTaskName(TaskName& name);
 
 }  // namespace unspool::collectors
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "collectors/optional_calls.h"
 #include "collectors/period.h"
 #include "collectors/sampling_engine.h"
 #include "collectors/signal_action.h"
@@ -99,6 +100,9 @@ void SamplingEngine::NoteNoStack(ThreadState& thread) {
 }
 
 void SamplingEngine::ScanIfDue() {
+  if (!IsAllowed(OptionalCall::kFiles) || !IsAllowed(OptionalCall::kThreads)) {
+    return;
+  }
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   const uint64_t now_s = static_cast<uint64_t>(now.tv_sec);

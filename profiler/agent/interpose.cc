@@ -7,14 +7,12 @@
 // Not part of libunspool.a, where a second definition of them could not be
 // linked.
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 
-#include <atomic>
-
 #include "collectors/signal_action.h"
+#include "profiler/agent/next_function.h"
 #include "profiler/agent/session.h"
 #include "profiler/agent/start_routine.h"
 
@@ -23,31 +21,17 @@
 namespace unspool::profiler {
 namespace {
 
-using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*,
-                              void* (*)(void*), void*);
-using Dlclose = int (*)(void*);
-using Signal = sighandler_t (*)(int, sighandler_t);
+constinit NextFunction<int (*)(pthread_t*, const pthread_attr_t*,
+                               void* (*)(void*), void*)>
+    next_pthread_create("pthread_create");
+constinit NextFunction<int (*)(void*)> next_dlclose("dlclose");
+constinit NextFunction<sighandler_t (*)(int, sighandler_t)> next_signal(
+    "signal");
 
-constinit std::atomic<PthreadCreate> real_pthread_create{nullptr};
-constinit std::atomic<Dlclose> real_dlclose{nullptr};
-constinit std::atomic<Signal> real_signal{nullptr};
-
-// The next definition after ours. Found at load; earlier only for constructors
-// of other libraries that run before ours.
-template <typename Function>
-Function Real(std::atomic<Function>& cache, const char* name) {
-  Function real = cache.load(std::memory_order_relaxed);
-  if (real == nullptr) {
-    real = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-    cache.store(real, std::memory_order_relaxed);
-  }
-  return real;
-}
-
-[[gnu::constructor]] void FindRealFunctions() {
-  Real(real_pthread_create, "pthread_create");
-  Real(real_dlclose, "dlclose");
-  Real(real_signal, "signal");
+[[gnu::constructor]] void FindNextFunctions() {
+  next_pthread_create.get();
+  next_dlclose.get();
+  next_signal.get();
 }
 
 }  // namespace
@@ -58,16 +42,15 @@ UNSPOOL_EXPORT int pthread_create(pthread_t* thread,
                                   void* (*routine)(void*), void* argument) {
   namespace profiler = unspool::profiler;
   namespace collectors = unspool::collectors;
-  const auto real =
-      profiler::Real(profiler::real_pthread_create, "pthread_create");
+  const auto next = profiler::next_pthread_create.get();
   collectors::SamplingEngine& engine = profiler::GetSession().engine();
   collectors::ThreadState* state =
       engine.is_running()
           ? engine.PrepareThread({routine, argument},
                                  collectors::RequestedStack(attributes))
           : nullptr;
-  if (state == nullptr) return real(thread, attributes, routine, argument);
-  const int result = real(thread, attributes, &profiler::StartRoutine, state);
+  if (state == nullptr) return next(thread, attributes, routine, argument);
+  const int result = next(thread, attributes, &profiler::StartRoutine, state);
   if (result != 0) engine.AbandonThread(*state);
   return result;
 }
@@ -76,7 +59,7 @@ UNSPOOL_EXPORT int dlclose(void* handle) {
   namespace profiler = unspool::profiler;
   unspool::unwind::SelfUnwinder& unwinder = profiler::GetSession().unwinder();
   unwinder.BeginUnload();
-  const int result = profiler::Real(profiler::real_dlclose, "dlclose")(handle);
+  const int result = profiler::next_dlclose.get()(handle);
   unwinder.EndUnload();
   return result;
 }
@@ -90,7 +73,7 @@ UNSPOOL_EXPORT int sigaction(int signal, const struct sigaction* action,
 UNSPOOL_EXPORT sighandler_t signal(int signal, sighandler_t handler) noexcept {
   namespace profiler = unspool::profiler;
   if (!unspool::collectors::IsSampleSignal(signal) || handler == SIG_ERR) {
-    return profiler::Real(profiler::real_signal, "signal")(signal, handler);
+    return profiler::next_signal.get()(signal, handler);
   }
   struct sigaction action {};
   action.sa_handler = handler;

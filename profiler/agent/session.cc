@@ -12,10 +12,13 @@
 #include "collectors/period.h"
 #include "profiler/agent/image_facts.h"
 #include "profiler/agent/profile_file.h"
+#include "profiler/agent/sandbox.h"
 
 namespace unspool::profiler {
 namespace {
 
+using collectors::IsAllowed;
+using collectors::OptionalCall;
 using collectors::QuietLock;
 using collectors::SpoolStatus;
 using StartStatus = collectors::SamplingEngine::StartStatus;
@@ -37,6 +40,11 @@ Problem DescribeSpool(SpoolStatus status, const char* path) {
     default:
       return MakeProblem(ENOSPC, "no room for the recording %s", name);
   }
+}
+
+Problem FilterProblem(const char* what) {
+  return MakeProblem(EPERM, "the seccomp filter of this program forbids %s",
+                     what);
 }
 
 Problem DescribeEngine(StartStatus status, int signal) {
@@ -69,6 +77,8 @@ Problem Session::Start(const Settings& settings) {
   ForgetIfForked();
   RegisterForkHandler();
   if (is_recording_) return MakeProblem(EALREADY, "sampling runs already");
+  AdaptToFilter();
+  if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("timers");
   is_for_tool_ = settings.spool != nullptr && settings.root_pid == getpid();
   frequency_ = settings.frequency;
   if (!is_for_tool_) {
@@ -151,6 +161,7 @@ Problem Session::StartEngine(const Settings& settings) {
 }
 
 Problem Session::Stop() {
+  if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("ending it");
   QuietLock lock(lock_);
   ForgetIfForked();
   if (!is_recording_) return MakeProblem(ESRCH, "sampling does not run");
@@ -170,6 +181,7 @@ Problem Session::Stop() {
 }
 
 Problem Session::Flush() {
+  if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("flushing");
   QuietLock lock(lock_);
   ForgetIfForked();
   if (!is_recording_) return MakeProblem(ESRCH, "sampling does not run");
@@ -188,6 +200,7 @@ void Session::GetState(unspool_state* state) {
 }
 
 Problem Session::WriteProfileNow() {
+  if (!IsAllowed(OptionalCall::kFiles)) return FilterProblem("writing files");
   return WriteProfile(writer_.bytes(), MonotonicNs(), output_);
 }
 

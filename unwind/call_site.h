@@ -1,4 +1,5 @@
-// A call instruction, as an architecture recognizes it before an address.
+// A call instruction, as an architecture recognizes it before an address, and
+// the stub that it may aim at.
 
 #ifndef UNSPOOL_UNWIND_CALL_SITE_H_
 #define UNSPOOL_UNWIND_CALL_SITE_H_
@@ -12,6 +13,15 @@ struct CallSite {
 
   Kind kind = Kind::kNone;
   uint64_t target = 0;  // kDirect
+};
+
+// Code that only jumps elsewhere, as in a PLT.
+struct JumpStub {
+  enum class Kind : uint8_t { kNone, kDirect, kIndirect };
+
+  Kind kind = Kind::kNone;
+  // kDirect: where it jumps. kIndirect: the word that says where.
+  uint64_t target = 0;
 };
 
 }  // namespace unspool::unwind

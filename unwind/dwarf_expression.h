@@ -28,7 +28,8 @@ concept MemoryReader = requires(T memory, uint64_t address, size_t size,
   { memory.Read(address, size, value) } -> std::same_as<bool>;
 };
 
-enum class StepStatus : uint8_t { kOk, kBadMemory, kBadCfi };
+// kNoRegister: it depends on a register whose value is not known.
+enum class StepStatus : uint8_t { kOk, kBadMemory, kBadCfi, kNoRegister };
 
 // One evaluation. All members are async-signal-safe.
 template <class Registers, MemoryReader Memory>
@@ -82,7 +83,7 @@ class DwarfExpression {
     Push(stack_[size_ - 1 - depth]);
   }
   void PushRegister(uint64_t number, int64_t offset) {
-    if (!registers_.Has(number)) return Bad();
+    if (!registers_.Has(number)) return Fail(StepStatus::kNoRegister);
     Push(registers_.Get(number) + static_cast<uint64_t>(offset));
   }
   void Dereference(uint64_t size) {

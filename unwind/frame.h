@@ -39,11 +39,12 @@ enum class WalkEnd : uint8_t {
   kRoot = 0,   // a program's or loader's entry, a thread or context start
   kDepth = 1,  // no room for more frames
   kNoCfi = 2,  // no unwind data for this PC, and nothing believable to guess
-  kBadMemory = 3,  // a stack slot could not be read
-  kLoop = 4,       // SP did not move up
-  kBadCfi = 5,     // unwind data that is malformed or beyond the step limits
+  kBadMemory = 3,   // a stack slot could not be read
+  kLoop = 4,        // SP did not move up
+  kBadCfi = 5,      // unwind data that is malformed or beyond the step limits
+  kNoRegister = 6,  // the caller depends on a register that is not known
 };
-inline constexpr size_t kWalkEndCount = 6;
+inline constexpr size_t kWalkEndCount = 7;
 
 struct WalkResult {
   uint32_t depth = 0;  // frames written, ≥ 1 if there was room for one

@@ -57,7 +57,7 @@ class RowStep {
   StepStatus ComputeCfa(const CfaRule& rule) {
     switch (rule.kind) {
       case CfaRule::Kind::kRegisterOffset:
-        if (!frame_.Has(rule.register_or_size)) return StepStatus::kBadCfi;
+        if (!frame_.Has(rule.register_or_size)) return StepStatus::kNoRegister;
         cfa_ = frame_.Get(rule.register_or_size) +
                static_cast<uint64_t>(rule.value);
         return StepStatus::kOk;

@@ -72,6 +72,15 @@ StepStatus SelfCfi::ApplyRow(const Registers& frame, SelfMemory& memory,
   return StepStatus::kBadCfi;
 }
 
+uint64_t SelfCfi::FindFunction(uint64_t lookup_pc) {
+  place_ = FindPlace(lookup_pc);
+  if (place_.module == nullptr) return 0;
+  scratch_.cfi.fde = {};
+  FindInModule(lookup_pc, /*exact=*/true);
+  const Fde& fde = scratch_.cfi.fde;
+  return fde.Covers(lookup_pc) ? fde.pc_begin : 0;
+}
+
 bool SelfCfi::IsCode(uint64_t address) {
   const Place place = FindPlace(address);
   return place.module != nullptr && place.module->IsCode(address);

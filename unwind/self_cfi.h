@@ -28,6 +28,7 @@ class SelfCfi {
   StepStatus ApplyRow(const Registers& frame, SelfMemory& memory,
                       Registers* caller);
   bool IsCode(uint64_t address);
+  uint64_t FindFunction(uint64_t lookup_pc);
 
  private:
   struct Place {

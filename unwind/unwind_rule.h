@@ -66,6 +66,19 @@ class UnwindRule {
   constexpr bool is_root() const { return word_ == kRoot; }
   constexpr bool is_no_caller() const { return word_ == kNoCaller; }
   constexpr bool is_step() const { return (word_ & kKindMask) == kStep; }
+  // CFA minus FP or SP, in bytes. Only if is_step().
+  constexpr uint64_t cfa_offset() const {
+    return (word_ >> kCfaShift & kMaxCfaWords) * kWord;
+  }
+  // What lies between the CFA and the lowest register that is saved, the return
+  // address included. Only if is_step().
+  constexpr uint64_t saved_bytes() const {
+    uint64_t words = static_cast<uint64_t>(-Arch::kRaOffset / kWord);
+    for (uint64_t rest = word_ >> kSlotShift; rest != 0; rest >>= kSlotBits) {
+      if ((rest & kMaxSlot) > words) words = rest & kMaxSlot;
+    }
+    return words * kWord;
+  }
 
   // From a frame's registers to its caller's. `caller` is another object; it
   // holds nothing of use unless the result is kOk. A register whose slot cannot
@@ -75,9 +88,8 @@ class UnwindRule {
   StepStatus Apply(const Registers& frame, Memory& memory,
                    Registers* caller) const {
     const size_t base = (word_ & kFpBit) != 0 ? Arch::kFp : Arch::kSp;
-    if (!frame.Has(base)) return StepStatus::kBadCfi;
-    const uint64_t cfa_words = word_ >> kCfaShift & kMaxCfaWords;
-    const uint64_t cfa = frame.Get(base) + cfa_words * kWord;
+    if (!frame.Has(base)) return StepStatus::kNoRegister;
+    const uint64_t cfa = frame.Get(base) + cfa_offset();
     uint64_t value = 0;
     if (!memory.Read(cfa + static_cast<uint64_t>(Arch::kRaOffset), kWord,
                      &value)) {

@@ -1,9 +1,11 @@
 // The walk: from registers to frames, one caller at a time.
 //
-// Order of trust: CFI; the kernel's signal frame by its code; a frame pointer
-// or the word at SP, if the return address that they lead to is believable;
-// else the walk stops and says why. Knows nothing of processes: registers, a
-// memory reader and a source of CFI answers in, frames out.
+// Order of trust: CFI (with a frame pointer that was searched for where it is
+// not known, frame_pointer_search.h); the kernel's signal
+// frame by its code; a frame pointer or the word at SP, if the return address
+// that they lead to is believable; else the walk stops and says why. Knows
+// nothing of processes: registers, a memory reader and a source of CFI answers
+// in, frames out.
 
 #ifndef UNSPOOL_UNWIND_WALK_H_
 #define UNSPOOL_UNWIND_WALK_H_
@@ -16,8 +18,10 @@
 #include <span>
 
 #include "unwind/call_site.h"
+#include "unwind/code_reader.h"
 #include "unwind/dwarf_expression.h"
 #include "unwind/frame.h"
+#include "unwind/frame_pointer_search.h"
 #include "unwind/unwind_rule.h"
 
 namespace unspool::unwind {
@@ -40,7 +44,9 @@ struct CfiAnswer {
 
 // Find(pc, exact): the answer for a frame. ApplyRow(frame, memory, &caller):
 // the step of the last answer, if that was kRow. IsCode(address): may there be
-// instructions, in an executable segment of a module?
+// instructions, in an executable segment of a module? FindFunction(pc): where
+// the function begins whose unwind data covers a look-up PC (0: none does);
+// there is no last answer after it.
 template <class T, class Arch, class Memory>
 concept CfiAnswers = requires(T cfi, uint64_t pc,
                               const typename Arch::Registers& frame,
@@ -49,6 +55,7 @@ concept CfiAnswers = requires(T cfi, uint64_t pc,
   { cfi.Find(pc, true) } -> std::same_as<CfiAnswer<Arch>>;
   { cfi.ApplyRow(frame, memory, caller) } -> std::same_as<StepStatus>;
   { cfi.IsCode(pc) } -> std::same_as<bool>;
+  { cfi.FindFunction(pc) } -> std::same_as<uint64_t>;
 };
 
 // The registers of the frame at hand and of its caller, in turns.
@@ -64,9 +71,10 @@ class Walker {
   using Answer = CfiAnswer<Arch>;
 
   Walker(Memory& memory, Cfi& cfi, WalkRegisters<Arch>& registers)
-      : memory_(memory), cfi_(cfi), registers_(registers) {}
+      : memory_(memory), code_(memory), cfi_(cfi), registers_(registers) {}
 
-  // Walks from `start`, the registers of an interrupted instruction. Writes at
+  // Walks from `start`, the registers of an interrupted instruction; at least
+  // PC and SP are known. Writes at
   // most frames.size() frames, leaf first.
   WalkResult Walk(const Registers& start, std::span<Frame> frames) {
     registers_[0] = start;
@@ -118,8 +126,8 @@ class Walker {
     if (frame.exact || frame.guessed || answer.kind != Answer::Kind::kNone) {
       return true;
     }
-    return IsTrampoline(frame.pc) ||
-           FindCallBefore(frame.pc).kind != CallSite::Kind::kNone;
+    return code_.IsTrampoline(frame.pc) ||
+           code_.FindCallBefore(frame.pc).kind != CallSite::Kind::kNone;
   }
 
   // One step up: fills the other registers, and pc_, is_exact_ and is_guessed_
@@ -135,6 +143,10 @@ class Walker {
       case Answer::Kind::kRule:
         if (answer.rule.is_no_caller()) return WalkEnd::kNoCfi;
         status = answer.rule.Apply(now, memory_, &up);
+        if (status == StepStatus::kNoRegister &&
+            FindFramePointer(frame, answer.rule)) {
+          status = answer.rule.Apply(now, memory_, &up);
+        }
         break;
       case Answer::Kind::kRow:
         status = cfi_.ApplyRow(now, memory_, &up);
@@ -152,9 +164,18 @@ class Walker {
     }
     if (status == StepStatus::kBadMemory) return WalkEnd::kBadMemory;
     if (status == StepStatus::kBadCfi) return WalkEnd::kBadCfi;
+    if (status == StepStatus::kNoRegister) return WalkEnd::kNoRegister;
     turn_ ^= 1;
     pc_ = up.pc();
     return CheckProgress(now, up, may_keep_sp);
+  }
+
+  // Not inlined: next to no walk needs it, and its stack is a handler's.
+  [[gnu::noinline]] bool FindFramePointer(const Frame& frame,
+                                          const UnwindRule<Arch>& rule) {
+    FramePointerSearch<Arch, Memory, Cfi> search(memory_, cfi_);
+    is_guessed_ = search.Find(frame, rule, &registers_[turn_]);
+    return is_guessed_;
   }
 
   // SP moves up, aligned; only a signal may have switched the stack.
@@ -175,7 +196,7 @@ class Walker {
   }
 
   bool StepWithoutCfi(const Frame& frame, const Registers& now, Registers* up) {
-    if (IsTrampoline(frame.pc)) {
+    if (code_.IsTrampoline(frame.pc)) {
       const auto read = [&](uint64_t address, uint64_t* word) {
         return memory_.Read(address, Arch::kWordSize, word);
       };
@@ -184,14 +205,15 @@ class Walker {
     }
     is_guessed_ = true;
     if (frame.exact) {
-      const unsigned failed_reads = failed_reads_;
+      const unsigned failed_reads = code_.failed_reads();
       if (GuessByStackTop(frame, now, up)) return true;
       // The return address may be where nothing could be read. Then FP is the
       // caller's, and following it would skip the caller.
-      if (failed_reads_ != failed_reads) return false;
+      if (code_.failed_reads() != failed_reads) return false;
     }
     // What cannot be executed has not set up a frame: FP is its caller's.
-    return CanExecute(frame) && GuessByFramePointer(frame, now, up);
+    return code_.IsReadable(LookupPc(frame)) &&
+           GuessByFramePointer(frame, now, up);
   }
 
   // A leaf that has pushed nothing, a function's first instruction, and what a
@@ -200,8 +222,7 @@ class Walker {
                        Registers* up) {
     uint64_t ra = 0;
     if (now.sp() % Arch::kWordSize != 0 ||
-        !ReadToGuess(now.sp(), Arch::kWordSize, &ra) ||
-        !IsCallerOf(frame, ra)) {
+        !code_.Read(now.sp(), Arch::kWordSize, &ra) || !IsCallerOf(frame, ra)) {
       return false;
     }
     *up = now;
@@ -219,8 +240,8 @@ class Walker {
     uint64_t caller_fp = 0;
     uint64_t ra = 0;
     if (!now.Has(Arch::kFp) || fp < now.sp() || fp % Arch::kWordSize != 0 ||
-        !ReadToGuess(fp, Arch::kWordSize, &caller_fp) ||
-        !ReadToGuess(fp + Arch::kWordSize, Arch::kWordSize, &ra) ||
+        !code_.Read(fp, Arch::kWordSize, &caller_fp) ||
+        !code_.Read(fp + Arch::kWordSize, Arch::kWordSize, &ra) ||
         !IsCallerOf(frame, ra)) {
       return false;
     }
@@ -235,47 +256,16 @@ class Walker {
   // must aim at this function, or at a stub that jumps on.
   bool IsCallerOf(const Frame& frame, uint64_t ra) {
     if (!cfi_.IsCode(ra - 1)) return false;
-    const CallSite call = FindCallBefore(ra);
+    const CallSite call = code_.FindCallBefore(ra);
     if (call.kind != CallSite::Kind::kDirect) {
       return call.kind == CallSite::Kind::kIndirect;
     }
     if (LookupPc(frame) - call.target < kMaxFunctionSize) return true;
-    return IsJumpStub(call.target);
-  }
-
-  CallSite FindCallBefore(uint64_t ra) {
-    std::array<uint8_t, Arch::Code::kMaxCallSize> code;
-    if (!ReadCode(ra - code.size(), code)) return {};
-    return Arch::Code::FindCallBefore(code, ra);
-  }
-  bool IsJumpStub(uint64_t address) {
-    std::array<uint8_t, Arch::Code::kMaxJumpStubSize> code;
-    return ReadCode(address, code) && Arch::Code::IsJumpStub(code);
-  }
-  bool IsTrampoline(uint64_t address) {
-    std::array<uint8_t, Arch::SignalFrame::kTrampolineSize> code;
-    return ReadCode(address, code) && Arch::SignalFrame::IsTrampoline(code);
-  }
-  bool CanExecute(const Frame& frame) {
-    std::array<uint8_t, 1> code;
-    return ReadCode(LookupPc(frame), code);
-  }
-  bool ReadCode(uint64_t address, std::span<uint8_t> code) {
-    for (size_t i = 0; i < code.size(); ++i) {
-      uint64_t byte = 0;
-      if (!ReadToGuess(address + i, 1, &byte)) return false;
-      code[i] = static_cast<uint8_t>(byte);
-    }
-    return true;
-  }
-
-  bool ReadToGuess(uint64_t address, size_t size, uint64_t* value) {
-    if (memory_.Read(address, size, value)) return true;
-    ++failed_reads_;
-    return false;
+    return code_.IsJumpStub(call.target);
   }
 
   Memory& memory_;
+  CodeReader<Arch, Memory> code_;
   Cfi& cfi_;
   WalkRegisters<Arch>& registers_;
   // The next frame.
@@ -284,7 +274,6 @@ class Walker {
   bool is_guessed_ = false;
   unsigned turn_ = 0;  // registers_[turn_] are those of the frame at hand
   unsigned stack_switches_ = 0;
-  unsigned failed_reads_ = 0;  // by ReadToGuess
 };
 
 }  // namespace unspool::unwind

@@ -43,8 +43,8 @@ const char* LossName(size_t cause) {
 }
 
 const char* TruncationName(size_t end) {
-  static constexpr const char* kNames[] = {"",           "depth", "no-cfi",
-                                           "bad-memory", "loop",  "bad-cfi"};
+  static constexpr const char* kNames[] = {
+      "", "depth", "no-cfi", "bad-memory", "loop", "bad-cfi", "no-register"};
   static_assert(std::size(kNames) == unwind::kWalkEndCount);
   return kNames[end];
 }

@@ -6,7 +6,7 @@ import re
 import harness
 
 TRUNCATED = re.compile(
-    r"\[truncated: (no-cfi|bad-memory|depth|loop|bad-cfi)\]")
+    r"\[truncated: (no-cfi|bad-memory|depth|loop|bad-cfi|no-register)\]")
 
 
 class DL01LoaderLockTest(harness.Case):

@@ -55,18 +55,60 @@ TEST(X86_64CallSite, RecognizesJumpStubs) {
   const struct {
     const char* name;
     Bytes code;
-    bool is_stub;
+    JumpStub::Kind kind;
+    uint64_t target;
   } rows[] = {
-      {".plt", {0xff, 0x25, 1, 2, 3, 4}, true},
-      {"jmp rel32", {0xe9, 1, 2, 3, 4, 0}, true},
-      {".plt.sec", {0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25}, true},
-      {".plt.sec with bnd", {0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff}, true},
-      {"a function with endbr64", {0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48}, false},
-      {"push rbp", {0x55, 0x48, 0x89, 0xe5, 0x90, 0x90}, false},
-      {"cut", {0xff}, false},
+      {".plt", {0xff, 0x25, 1, 2, 0, 0}, JumpStub::Kind::kIndirect, 0x1207},
+      {"jmp rel32",
+       {0xe9, 0xf0, 0xff, 0xff, 0xff, 0},
+       JumpStub::Kind::kDirect,
+       0xff5},
+      {".plt.sec",
+       {0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0x10, 0, 0, 0},
+       JumpStub::Kind::kIndirect,
+       0x101a},
+      {".plt.sec with bnd",
+       {0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x20, 0, 0, 0},
+       JumpStub::Kind::kIndirect,
+       0x102b},
+      {"a function with endbr64",
+       {0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48},
+       JumpStub::Kind::kNone,
+       0},
+      {"push rbp",
+       {0x55, 0x48, 0x89, 0xe5, 0x90, 0x90},
+       JumpStub::Kind::kNone,
+       0},
+      {"cut", {0xff, 0x25, 0, 0, 0}, JumpStub::Kind::kNone, 0},
+      {"cut behind bnd",
+       {0xf3, 0x0f, 0x1e, 0xfa, 0xf2},
+       JumpStub::Kind::kNone,
+       0},
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(X86_64Code::IsJumpStub(row.code), row.is_stub) << row.name;
+    const JumpStub stub = X86_64Code::ParseJumpStub(row.code, 0x1000);
+    EXPECT_EQ(stub.kind, row.kind) << row.name;
+    EXPECT_EQ(stub.target, row.target) << row.name;
+  }
+}
+
+TEST(X86_64Code, FindsWhatAFunctionTakesFromTheStack) {
+  const struct {
+    const char* name;
+    Bytes code;
+    uint64_t amount;
+  } rows[] = {
+      {"byte", {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x70}, 0x70},
+      {"word", {0x55, 0x48, 0x81, 0xec, 0x10, 0x20, 0, 0, 0x90}, 0x2010},
+      {"first", {0x48, 0x83, 0xec, 8, 0x48, 0x83, 0xec, 16}, 8},
+      {"adds", {0x48, 0x83, 0xec, 0x80, 0x48, 0x83, 0xc4, 8}, 0},
+      {"another register", {0x48, 0x83, 0xe9, 8}, 0},
+      {"cut", {0x48, 0x81, 0xec, 0x10, 0x20, 0}, 0},
+      {"nothing", {}, 0},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(X86_64Code::FindStackAllocation(row.code), row.amount)
+        << row.name;
   }
 }
 

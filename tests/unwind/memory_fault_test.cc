@@ -57,6 +57,11 @@ class OwnCfi {
     const LoadedModule* loaded = OwnModules().Get(OwnModules().Find(address));
     return loaded != nullptr && loaded->IsCode(address);
   }
+  uint64_t FindFunction(uint64_t lookup_pc) {
+    state_.fde = {};
+    Find(lookup_pc, /*exact=*/true);
+    return state_.fde.Covers(lookup_pc) ? state_.fde.pc_begin : 0;
+  }
 
  private:
   const LoadedModule* loaded_ = nullptr;

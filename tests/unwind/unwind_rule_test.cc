@@ -164,13 +164,24 @@ TEST(UnwindRule, RegisterWithAnUnreadableSlotIsUnknown) {
   EXPECT_TRUE(caller.Has(kRbx));
 }
 
-TEST(UnwindRule, UnknownFramePointerIsBadCfi) {
+TEST(UnwindRule, UnknownFramePointerIsTold) {
   X86_64Registers frame = SomeRegisters();
   frame.Forget(kRbp);
   FakeMemory memory = SomeMemory();
   X86_64Registers caller;
   const auto rule = Rule::Compile(RowOn(kRbp, 16), kRip);
-  EXPECT_EQ(rule->Apply(frame, memory, &caller), StepStatus::kBadCfi);
+  EXPECT_EQ(rule->Apply(frame, memory, &caller), StepStatus::kNoRegister);
+}
+
+TEST(UnwindRule, TellsWhereTheCfaIsAndWhatIsBelowIt) {
+  Row row = RowOn(kRbp, 16);
+  auto rule = Rule::Compile(row, kRip);
+  EXPECT_EQ(rule->cfa_offset(), 16u);
+  EXPECT_EQ(rule->saved_bytes(), 8u);
+  row.registers[kRbp] = {RuleKind::kOffset, 0, -16};
+  row.registers[kRbx] = {RuleKind::kOffset, 0, -40};
+  rule = Rule::Compile(row, kRip);
+  EXPECT_EQ(rule->saved_bytes(), 40u);
 }
 
 TEST(UnwindRule, SpecialRulesAreNoSteps) {
@@ -252,7 +263,7 @@ TEST(RowStep, BadRowsAndMemoryAreTold) {
       {"no CFA", With(Row(), kRip, {RuleKind::kOffset, 0, -8}),
        StepStatus::kBadCfi},
       {"CFA on a register that is not tracked", RowOn(33, 0),
-       StepStatus::kBadCfi},
+       StepStatus::kNoRegister},
       {"RA not said", With(RowOn(kRsp, 8), kRip, {}), StepStatus::kBadCfi},
       {"RA kept", With(RowOn(kRsp, 8), kRip, {RuleKind::kSameValue, 0, 0}),
        StepStatus::kBadCfi},

@@ -232,10 +232,13 @@ TEST_F(RawPprofTest, StackThatIsNotWholeSaysSoOutermost) {
     WalkEnd end;
     const char* name;
     int count;
-  } kRows[] = {
-      {WalkEnd::kRoot, nullptr, 1},   {WalkEnd::kDepth, "depth", 2},
-      {WalkEnd::kNoCfi, "no-cfi", 3}, {WalkEnd::kBadMemory, "bad-memory", 4},
-      {WalkEnd::kLoop, "loop", 5},    {WalkEnd::kBadCfi, "bad-cfi", 6}};
+  } kRows[] = {{WalkEnd::kRoot, nullptr, 1},
+               {WalkEnd::kDepth, "depth", 2},
+               {WalkEnd::kNoCfi, "no-cfi", 3},
+               {WalkEnd::kBadMemory, "bad-memory", 4},
+               {WalkEnd::kLoop, "loop", 5},
+               {WalkEnd::kBadCfi, "bad-cfi", 6},
+               {WalkEnd::kNoRegister, "no-register", 7}};
   for (const auto& row : kRows) {
     recording_.Sample(log, {{kApp + 0x1230, 3, true, false}}, row.end, 10,
                       row.count);
@@ -256,10 +259,10 @@ TEST_F(RawPprofTest, StackThatIsNotWholeSaysSoOutermost) {
     EXPECT_EQ(comments.at(std::string("truncated.") + row.name),
               std::to_string(row.count));
   }
-  EXPECT_EQ(written.totals().samples, 21u);
-  EXPECT_EQ(written.totals().truncated, 20u);
-  EXPECT_EQ(comments.at("truncated"), "20");
-  EXPECT_EQ(comments.at("samples"), "21");
+  EXPECT_EQ(written.totals().samples, 28u);
+  EXPECT_EQ(written.totals().truncated, 27u);
+  EXPECT_EQ(comments.at("truncated"), "27");
+  EXPECT_EQ(comments.at("samples"), "28");
 }
 
 TEST_F(RawPprofTest, LossesWeighButAreNoSamples) {

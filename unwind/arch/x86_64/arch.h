@@ -28,6 +28,8 @@ struct X86_64 {
   static constexpr int64_t kRaOffset = -8;
   // At a function's entry; inside, SP is a multiple of a word.
   static constexpr uint64_t kSpAlignment = 8;
+  // Of SP before a call, §3.2.2.
+  static constexpr uint64_t kCfaAlignment = 16;
 
   // What a function must preserve (§3.2.1) besides SP, which the CFA gives:
   // kept unless a rule says otherwise. All others are lost unless a rule says

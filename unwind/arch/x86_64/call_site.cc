@@ -45,16 +45,49 @@ CallSite X86_64Code::FindCallBefore(std::span<const uint8_t> code,
   return {};
 }
 
-bool X86_64Code::IsJumpStub(std::span<const uint8_t> code) {
+uint64_t X86_64Code::FindStackAllocation(std::span<const uint8_t> code) {
+  constexpr uint8_t kRexW = 0x48;
+  constexpr uint8_t kModRm = 0xec;  // register, /5, rsp
+  for (; code.size() >= 4; code = code.subspan(1)) {
+    if (code[0] != kRexW || code[2] != kModRm) continue;
+    if (code[1] == 0x83 && code[3] < 0x80) return code[3];
+    int32_t amount = 0;
+    if (code[1] != 0x81 || code.size() < 3 + sizeof(amount)) continue;
+    std::memcpy(&amount, &code[3], sizeof(amount));
+    if (amount > 0) return static_cast<uint64_t>(amount);
+  }
+  return 0;
+}
+
+// jmp rel32 or jmp *disp32(%rip), the latter with or without the bnd prefix;
+// .plt.sec begins with endbr64.
+JumpStub X86_64Code::ParseJumpStub(std::span<const uint8_t> code,
+                                   uint64_t address) {
   constexpr uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-  if (code.size() < 2) return false;
-  if (code[0] == 0xff && code[1] == 0x25) return true;  // jmp *disp32(%rip)
-  if (code[0] == 0xe9) return true;                     // jmp rel32
-  if (code.size() < kMaxJumpStubSize) return false;
-  // .plt.sec begins with endbr64, then jmp, with or without the bnd prefix.
-  if (std::memcmp(code.data(), kEndbr64, sizeof(kEndbr64)) != 0) return false;
-  return (code[4] == 0xff && code[5] == 0x25) ||
-         (code[4] == 0xf2 && code[5] == 0xff);
+  constexpr uint8_t kBnd = 0xf2;
+  size_t at = 0;
+  if (code.size() >= sizeof(kEndbr64) &&
+      std::memcmp(code.data(), kEndbr64, sizeof(kEndbr64)) == 0) {
+    at = sizeof(kEndbr64);
+  }
+  if (at < code.size() && code[at] == kBnd) ++at;
+  const auto jump = code.subspan(at);
+  JumpStub stub;
+  size_t size = 0;
+  if (jump.size() >= 5 && jump[0] == 0xe9) {
+    stub.kind = JumpStub::Kind::kDirect;
+    size = 5;
+  } else if (jump.size() >= 6 && jump[0] == 0xff && jump[1] == 0x25) {
+    stub.kind = JumpStub::Kind::kIndirect;
+    size = 6;
+  } else {
+    return stub;
+  }
+  int32_t displacement = 0;
+  std::memcpy(&displacement, &jump[size - sizeof(displacement)],
+              sizeof(displacement));
+  stub.target = address + at + size + static_cast<uint64_t>(displacement);
+  return stub;
 }
 
 }  // namespace unspool::unwind

@@ -1,5 +1,6 @@
-// Recognizes the call instruction that a return address must follow: what makes
-// a guessed caller believable. Intel SDM vol. 2, CALL: E8 rel32, FF /2.
+// Recognizes the call instruction that a return address must follow, and others
+// that make a guessed caller believable. Intel SDM vol. 2, CALL: E8 rel32,
+// FF /2; JMP: E9 rel32, FF /4; SUB: 83 /5 ib, 81 /5 id.
 
 #ifndef UNSPOOL_UNWIND_ARCH_X86_64_CALL_SITE_H_
 #define UNSPOOL_UNWIND_ARCH_X86_64_CALL_SITE_H_
@@ -21,11 +22,19 @@ struct X86_64Code {
   // fewer calls.
   static CallSite FindCallBefore(std::span<const uint8_t> code, uint64_t ra);
 
-  static constexpr size_t kMaxJumpStubSize = 6;
+  static constexpr size_t kMaxPrologueSize = 64;
 
-  // Is `code` the start of a stub that only jumps elsewhere, as in a PLT: what
-  // a direct call to a shared function aims at?
-  static bool IsJumpStub(std::span<const uint8_t> code);
+  // What the first `sub $constant, %rsp` in `code` subtracts; 0: there is none.
+  // Looks for its bytes, not for instructions: what they give is to be checked.
+  static uint64_t FindStackAllocation(std::span<const uint8_t> code);
+
+  // endbr64, bnd, and a jump.
+  static constexpr size_t kMaxJumpStubSize = 11;
+
+  // The stub that `code`, which is at `address`, begins with: what a direct
+  // call of a shared function aims at.
+  static JumpStub ParseJumpStub(std::span<const uint8_t> code,
+                                uint64_t address);
 };
 
 }  // namespace unspool::unwind

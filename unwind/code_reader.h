@@ -1,0 +1,94 @@
+// Reads what a guess is checked with: instructions before and after addresses.
+
+#ifndef UNSPOOL_UNWIND_CODE_READER_H_
+#define UNSPOOL_UNWIND_CODE_READER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "unwind/call_site.h"
+#include "unwind/dwarf_expression.h"
+
+namespace unspool::unwind {
+
+// All members are async-signal-safe if Memory's are.
+template <class Arch, MemoryReader Memory>
+class CodeReader {
+ public:
+  explicit CodeReader(Memory& memory) : memory_(memory) {}
+
+  // As Memory's, and counts failures.
+  bool Read(uint64_t address, size_t size, uint64_t* value) {
+    if (memory_.Read(address, size, value)) return true;
+    ++failed_reads_;
+    return false;
+  }
+  unsigned failed_reads() const { return failed_reads_; }
+
+  // The call that ends at `ra`.
+  CallSite FindCallBefore(uint64_t ra) {
+    std::array<uint8_t, Arch::Code::kMaxCallSize> code;
+    if (ReadCode(ra - code.size(), code) != code.size()) return {};
+    return Arch::Code::FindCallBefore(code, ra);
+  }
+
+  bool IsJumpStub(uint64_t address) {
+    return ReadStub(address).kind != JumpStub::Kind::kNone;
+  }
+
+  // Where a call of `address` leads: there, or where the stub there jumps; 0 if
+  // the word that it jumps by cannot be read.
+  uint64_t FollowStub(uint64_t address) {
+    const JumpStub stub = ReadStub(address);
+    if (stub.kind == JumpStub::Kind::kNone) return address;
+    if (stub.kind == JumpStub::Kind::kDirect) return stub.target;
+    uint64_t target = 0;
+    return Read(stub.target, Arch::kWordSize, &target) ? target : 0;
+  }
+
+  // What the function that begins at `start` takes from the stack by its first
+  // subtraction before `pc`; 0 if there is none near its start.
+  uint64_t FindStackAllocation(uint64_t start, uint64_t pc) {
+    std::array<uint8_t, Arch::Code::kMaxPrologueSize> code;
+    const uint64_t size = pc - start < code.size() ? pc - start : code.size();
+    const size_t read = ReadCode(start, std::span(code).first(size));
+    return Arch::Code::FindStackAllocation(std::span(code).first(read));
+  }
+
+  bool IsTrampoline(uint64_t address) {
+    std::array<uint8_t, Arch::SignalFrame::kTrampolineSize> code;
+    return ReadCode(address, code) == code.size() &&
+           Arch::SignalFrame::IsTrampoline(code);
+  }
+
+  bool IsReadable(uint64_t address) {
+    std::array<uint8_t, 1> code;
+    return ReadCode(address, code) == code.size();
+  }
+
+ private:
+  JumpStub ReadStub(uint64_t address) {
+    std::array<uint8_t, Arch::Code::kMaxJumpStubSize> code;
+    const size_t size = ReadCode(address, code);
+    return Arch::Code::ParseJumpStub(std::span(code).first(size), address);
+  }
+
+  // How many bytes of `code` could be read.
+  size_t ReadCode(uint64_t address, std::span<uint8_t> code) {
+    for (size_t i = 0; i < code.size(); ++i) {
+      uint64_t byte = 0;
+      if (!Read(address + i, 1, &byte)) return i;
+      code[i] = static_cast<uint8_t>(byte);
+    }
+    return code.size();
+  }
+
+  Memory& memory_;
+  unsigned failed_reads_ = 0;
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_CODE_READER_H_

@@ -9,15 +9,16 @@ void Add(std::atomic<uint64_t>& counter, uint64_t amount) {
                 std::memory_order_relaxed);
 }
 
+const unwind::Module* FindModule(void* unwinder, unwind::ModuleId id) {
+  return static_cast<const unwind::SelfUnwinder*>(unwinder)->FindModule(id);
+}
+
 }  // namespace
 
 void Recorder::Begin(unwind::SelfUnwinder& unwinder, SpoolWriter& writer) {
   unwinder_ = &unwinder;
   writer_ = &writer;
-  modules_at_start_ = unwinder.module_count();
-  for (unwind::ModuleId id = 0; id < modules_at_start_; ++id) {
-    writer.AddModule(id, *unwinder.FindModule(id));
-  }
+  writer.SetModules({&FindModule, &unwinder});
 }
 
 void Recorder::AddThread(ThreadState& thread, int32_t tid) {
@@ -49,11 +50,6 @@ bool Recorder::AddSample(const Capture& capture, SampleKind kind,
   const unwind::WalkResult walk =
       unwinder_->Walk(capture.registers, capture.stack, thread.scratch, room);
   const std::span<const unwind::Frame> frames = room.first(walk.depth);
-  for (const unwind::Frame& frame : frames) {
-    if (frame.module < modules_at_start_) continue;
-    const unwind::Module* module = unwinder_->FindModule(frame.module);
-    if (module != nullptr) writer_->AddModule(frame.module, *module);
-  }
   const NodeId stack = writer_->AddStack(frames, walk.end);
   return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
 }

@@ -22,7 +22,7 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   // Begins with an open `writer`, and an `unwinder` after Init(); both outlive
-  // the recording. Records the modules that are there now.
+  // the recording. A module is recorded with the first frame in it.
   // Not async-signal-safe: nothing may record at that time.
   void Begin(unwind::SelfUnwinder& unwinder, SpoolWriter& writer);
 
@@ -53,7 +53,6 @@ class Recorder {
 
   unwind::SelfUnwinder* unwinder_ = nullptr;
   SpoolWriter* writer_ = nullptr;
-  unwind::ModuleId modules_at_start_ = 0;  // ids below are in the spool
 };
 
 }  // namespace unspool::collectors

@@ -26,7 +26,7 @@ uint8_t* ChunkAllocator::Allocate(uint32_t pages) {
       return nullptr;
     }
     uint8_t* chunk = At(page * kSpoolPageSize);
-    if (!Populate(chunk, pages)) {
+    if (!MakeAccessible(page, pages) || !Populate(chunk, pages)) {
       refused_pages_.store(pages, std::memory_order_relaxed);
       return nullptr;
     }
@@ -41,6 +41,31 @@ uint8_t* ChunkAllocator::Allocate(uint32_t pages) {
 bool ChunkAllocator::Populate(uint8_t* chunk, uint32_t pages) const {
   return is_preallocated_ ||
          madvise(chunk, pages * kSpoolPageSize, MADV_POPULATE_WRITE) == 0;
+}
+
+bool ChunkAllocator::MakeAccessible(uint64_t page, uint64_t pages) {
+  const uint64_t last = (page + pages - 1) / kWindowPages;
+  for (uint64_t window = page / kWindowPages; window <= last; ++window) {
+    std::atomic<uint64_t>& word = windows_[window / 64];
+    const uint64_t bit = uint64_t{1} << (window % 64);
+    if ((word.load(std::memory_order_relaxed) & bit) != 0) continue;
+    const uint64_t first = window * kWindowPages;
+    const uint64_t rest = capacity_pages_ - first;
+    const uint64_t size = rest < kWindowPages ? rest : kWindowPages;
+    if (mprotect(At(first * kSpoolPageSize), size * kSpoolPageSize,
+                 PROT_READ | PROT_WRITE) != 0) {
+      return false;
+    }
+    word.fetch_or(bit, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+std::span<const uint8_t> ChunkAllocator::bytes() {
+  uint64_t pages = LoadRelaxed(header()->next_free_page);
+  if (pages > capacity_pages_) pages = capacity_pages_;
+  if (pages < kFirstChunkPage || !MakeAccessible(0, pages)) return {};
+  return {base_, pages * kSpoolPageSize};
 }
 
 void ChunkAllocator::Publish(uint8_t* chunk, ChunkType type, uint32_t pages,

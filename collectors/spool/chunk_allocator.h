@@ -7,7 +7,10 @@
 //   here and never a SIGBUS, neither for who stores to them nor for a reader,
 //   who looks at all pages up to next_free_page.
 // Invariant 3: a chunk's magic is stored (release) after the rest of its
-// header.
+//   header.
+// Invariant 4: of the mapping only windows that chunks of this image are in may
+//   be accessed. So mlockall(2) of the program locks and fills those, and not
+//   gigabytes of holes.
 
 #ifndef UNSPOOL_COLLECTORS_SPOOL_CHUNK_ALLOCATOR_H_
 #define UNSPOOL_COLLECTORS_SPOOL_CHUNK_ALLOCATOR_H_
@@ -21,15 +24,21 @@
 
 namespace unspool::collectors {
 
+// What a forked child finds of its parent's mapping of the spool.
+enum class AtFork : uint8_t { kUnmap, kKeep };
+
 class ChunkAllocator {
  public:
   constexpr ChunkAllocator() = default;
   ChunkAllocator(const ChunkAllocator&) = delete;
   ChunkAllocator& operator=(const ChunkAllocator&) = delete;
 
-  // Maps the spool behind `fd`; less of it where the address space is limited.
-  // Numbers this image. Not async-signal-safe: sets up.
-  [[nodiscard]] SpoolStatus Map(int fd);
+  // Maps the spool behind `fd`; at most a sixteenth of the address space where
+  // that is limited. Numbers this image. Not async-signal-safe: sets up.
+  [[nodiscard]] SpoolStatus Map(int fd, AtFork at_fork);
+  // Numbers another image, of a forked child that kept the mapping.
+  // Async-signal-safe.
+  void BeginAfterFork();
   // Unmaps; false to `unmap` only forgets, for a child that inherited the
   // object but not the mapping. Async-signal-safe.
   void Reset(bool unmap);
@@ -51,16 +60,22 @@ class ChunkAllocator {
     return reinterpret_cast<SpoolControl*>(base_ + kSpoolPageSize);
   }
   bool is_mapped() const { return base_ != nullptr; }
-  uint64_t capacity_pages() const { return capacity_pages_; }
-  std::span<const uint8_t> bytes() const {
-    return {base_, capacity_pages_ * kSpoolPageSize};
-  }
+  // Of this image, counted from 0 in the order in which images came.
+  uint32_t image() const { return image_; }
+  // All that was handed out until now, for reading; empty if the kernel refuses
+  // that. Async-signal-safe.
+  std::span<const uint8_t> bytes();
 
  private:
   static constexpr uint32_t kNothingRefused = ~uint32_t{0};
+  static constexpr uint64_t kWindowPages = 16384;  // 64 MiB
+  static constexpr uint64_t kMaxWindows = 256;
+  static constexpr uint64_t kMaxPages = kMaxWindows * kWindowPages;
 
+  bool MakeAccessible(uint64_t page, uint64_t pages);
   bool Populate(uint8_t* chunk, uint32_t pages) const;
   SpoolStatus MapFile(int fd);
+  SpoolStatus AdviseMapping(AtFork at_fork);
   SpoolStatus ChoosePopulation(int fd);
 
   uint8_t* base_ = nullptr;
@@ -71,6 +86,7 @@ class ChunkAllocator {
   // Populating that many pages failed: asking again at every sample would cost
   // a call each. A smaller chunk may still find room.
   std::atomic<uint32_t> refused_pages_ = kNothingRefused;
+  std::atomic<uint64_t> windows_[kMaxWindows / 64] = {};  // bits: accessible
 };
 
 }  // namespace unspool::collectors

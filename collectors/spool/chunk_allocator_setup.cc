@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,6 +20,13 @@ namespace {
 // this it is not worth it.
 constexpr uint64_t kLeastMappedPages = 64;
 
+// In pages: the program needs the rest itself.
+uint64_t AddressSpaceShare() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0) return ~uint64_t{0};
+  return std::max(limit.rlim_cur / 16 / kSpoolPageSize, kLeastMappedPages);
+}
+
 SpoolStatus CheckHeader(int fd, SpoolHeader* header) {
   const ssize_t got = pread(fd, header, sizeof(*header), 0);
   if (got < 0) return SpoolStatus::kBadDescriptor;
@@ -35,8 +43,9 @@ SpoolStatus CheckHeader(int fd, SpoolHeader* header) {
 
 }  // namespace
 
-SpoolStatus ChunkAllocator::Map(int fd) {
+SpoolStatus ChunkAllocator::Map(int fd, AtFork at_fork) {
   SpoolStatus status = MapFile(fd);
+  if (status == SpoolStatus::kOk) status = AdviseMapping(at_fork);
   if (status == SpoolStatus::kOk) status = ChoosePopulation(fd);
   if (status != SpoolStatus::kOk) {
     Reset(/*unmap=*/true);
@@ -46,6 +55,11 @@ SpoolStatus ChunkAllocator::Map(int fd) {
   return SpoolStatus::kOk;
 }
 
+void ChunkAllocator::BeginAfterFork() {
+  refused_pages_.store(kNothingRefused, std::memory_order_relaxed);
+  image_ = FetchAdd(control()->next_image, 1);
+}
+
 SpoolStatus ChunkAllocator::MapFile(int fd) {
   SpoolHeader header;
   const SpoolStatus status = CheckHeader(fd, &header);
@@ -53,26 +67,34 @@ SpoolStatus ChunkAllocator::MapFile(int fd) {
   struct stat file;
   if (fstat(fd, &file) != 0) return SpoolStatus::kBadDescriptor;
   // Never past the end of the file: a store there is SIGBUS.
-  uint64_t pages =
+  const uint64_t file_pages =
       std::min<uint64_t>(header.capacity_pages,
                          static_cast<uint64_t>(file.st_size) / kSpoolPageSize);
-  if (pages <= kFirstChunkPage) return SpoolStatus::kTooSmall;
-  for (;; pages /= 2) {
-    void* base = mmap(nullptr, pages * kSpoolPageSize, PROT_READ | PROT_WRITE,
+  if (file_pages <= kFirstChunkPage) return SpoolStatus::kTooSmall;
+  for (uint64_t pages = std::min({file_pages, kMaxPages, AddressSpaceShare()});;
+       pages /= 2) {
+    void* base = mmap(nullptr, pages * kSpoolPageSize, PROT_NONE,
                       MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base != MAP_FAILED) {
       base_ = static_cast<uint8_t*>(base);
-      break;
+      capacity_pages_ = pages;
+      usable_pages_ = pages;
+      return SpoolStatus::kOk;
     }
     if (errno != ENOMEM) return SpoolStatus::kBadDescriptor;
     if (pages / 2 < kLeastMappedPages) return SpoolStatus::kNoMemory;
   }
-  capacity_pages_ = pages;
-  usable_pages_ = pages;
-  if (madvise(base_, pages * kSpoolPageSize, MADV_DONTFORK) != 0) {
-    return SpoolStatus::kNoMemory;
-  }
-  return SpoolStatus::kOk;
+}
+
+SpoolStatus ChunkAllocator::AdviseMapping(AtFork at_fork) {
+  const size_t size = capacity_pages_ * kSpoolPageSize;
+  // A core dump would make every hole of the file a page of zeros.
+  madvise(base_, size, MADV_DONTDUMP);
+  const bool is_advised =
+      at_fork == AtFork::kKeep || madvise(base_, size, MADV_DONTFORK) == 0;
+  return is_advised && MakeAccessible(0, kFirstChunkPage)
+             ? SpoolStatus::kOk
+             : SpoolStatus::kNoMemory;
 }
 
 // Linux 5.14 and later populate chunk by chunk. Before, a bounded part of the
@@ -104,6 +126,7 @@ void ChunkAllocator::Reset(bool unmap) {
   image_ = 0;
   is_preallocated_ = false;
   refused_pages_.store(kNothingRefused, std::memory_order_relaxed);
+  for (auto& word : windows_) word.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace unspool::collectors

@@ -59,10 +59,12 @@ void FillRecord(unwind::ModuleId id, const unwind::Module& module,
 
 bool ModuleLog::Add(ChunkAllocator& chunks, unwind::ModuleId id,
                     const unwind::Module& module) {
-  if (id >= kMaxModules) return false;
+  uint64_t* biases =
+      id < kMaxModules ? biases_.FindOrMap(kMaxModules) : nullptr;
+  if (biases == nullptr) return false;
   uint64_t expected = 0;
   // Invariant 1: whoever sets the bias writes the record.
-  if (!CompareExchange(biases_[id], &expected, module.bias << 1 | 1)) {
+  if (!CompareExchange(biases[id], &expected, module.bias << 1 | 1)) {
     return true;
   }
   const uint16_t path_size = PathSize(module.path);
@@ -72,7 +74,7 @@ bool ModuleLog::Add(ChunkAllocator& chunks, unwind::ModuleId id,
       kModuleAlign);
   uint8_t* place = Reserve(chunks, size);
   if (place == nullptr) {
-    StoreRelease(biases_[id], 0);
+    StoreRelease(biases[id], 0);
     return false;
   }
   auto* record = reinterpret_cast<ModuleRecord*>(place);
@@ -109,9 +111,15 @@ uint8_t* ModuleLog::Reserve(ChunkAllocator& chunks, uint32_t size) {
   return chunk + kFirst;
 }
 
+void ModuleLog::Reset(bool unmap) {
+  biases_.Reset(unmap, kMaxModules);
+  tail_.store(0, std::memory_order_relaxed);
+}
+
 bool ModuleLog::FindBias(unwind::ModuleId id, uint64_t* bias) const {
-  if (id >= kMaxModules) return false;
-  const uint64_t entry = LoadRelaxed(biases_[id]);
+  const uint64_t* biases = biases_.Find();
+  if (id >= kMaxModules || biases == nullptr) return false;
+  const uint64_t entry = LoadRelaxed(biases[id]);
   // Arithmetic shift: a module may be loaded below its linked address.
   *bias = static_cast<uint64_t>(static_cast<int64_t>(entry) >> 1);
   return entry != 0;

@@ -12,10 +12,18 @@
 #include <cstdint>
 
 #include "collectors/spool/chunk_allocator.h"
+#include "collectors/spool/lazy_table.h"
 #include "unwind/frame.h"
 #include "unwind/module.h"
 
 namespace unspool::collectors {
+
+// Where an image's modules are looked up by those who record their frames.
+struct ModuleSource {
+  // nullptr: nothing is known of that id. Called in the handler.
+  const unwind::Module* (*find)(void* context, unwind::ModuleId id) = nullptr;
+  void* context = nullptr;
+};
 
 class ModuleLog {
  public:
@@ -23,13 +31,12 @@ class ModuleLog {
   ModuleLog(const ModuleLog&) = delete;
   ModuleLog& operator=(const ModuleLog&) = delete;
 
-  // Reserves the bias table. Not async-signal-safe: allocates by mmap.
-  [[nodiscard]] bool Map();
   // As ChunkAllocator::Reset.
   void Reset(bool unmap);
 
-  // Records `module` unless `id` was recorded before. False: no room, or an id
-  // of kMaxModules or more. Async-signal-safe; any number of threads.
+  // Records `module` unless `id` was recorded before. False: no room, no memory
+  // for the table of biases, or an id of kMaxModules or more.
+  // Async-signal-safe; any number of threads.
   bool Add(ChunkAllocator& chunks, unwind::ModuleId id,
            const unwind::Module& module);
 
@@ -39,7 +46,7 @@ class ModuleLog {
  private:
   uint8_t* Reserve(ChunkAllocator& chunks, uint32_t size);
 
-  uint64_t* biases_ = nullptr;      // bias × 2 + 1; 0: not recorded
+  LazyTable<uint64_t> biases_;      // bias × 2 + 1; 0: not recorded
   std::atomic<uint64_t> tail_ = 0;  // page of the chunk << 32 | bytes used
 };
 

@@ -35,13 +35,21 @@ static_assert(offsetof(SpoolHeader, header_size) == 12);
 static_assert(offsetof(SpoolHeader, capacity_pages) == 16);
 static_assert(offsetof(SpoolHeader, next_free_page) == 24);
 
+struct LossCounter {
+  uint64_t count;   // atomic: ticks
+  uint64_t weight;  // atomic: what they stood for
+};
+static_assert(sizeof(LossCounter) == 16);
+
 // Page 1: the handshake between tool and agent.
 struct SpoolControl {
   uint32_t sampling;    // atomic: 1 = sample, 0 = the tool asked to stop (-d)
   uint32_t next_image;  // atomic: images that have opened this spool
+  LossCounter lost;     // of images that found no room for their record
 };
-static_assert(sizeof(SpoolControl) == 8);
+static_assert(sizeof(SpoolControl) == 24);
 static_assert(offsetof(SpoolControl, next_image) == 4);
+static_assert(offsetof(SpoolControl, lost) == 8);
 
 // An image is one program in one process: a new one starts at exec (and, when
 // process trees are followed, at fork). Every chunk but the image's own belongs
@@ -99,12 +107,6 @@ enum class LossCause : uint8_t {
   kNoTimer = 4,  // the kernel gave the thread no timer (RLIMIT_SIGPENDING)
 };
 inline constexpr size_t kLossCauseCount = 5;
-
-struct LossCounter {
-  uint64_t count;   // atomic: ticks
-  uint64_t weight;  // atomic: what they stood for
-};
-static_assert(sizeof(LossCounter) == 16);
 inline constexpr size_t kLossSlots = 8;  // room for causes to come
 
 // Bytes of the chunk that holds the reference.
@@ -220,7 +222,7 @@ static_assert(RootNode(static_cast<unwind::WalkEnd>(unwind::kWalkEndCount)) <=
 
 // kNodes chunk 0 is small, so that a short program takes little; all others are
 // as large as kNodeChunkPages.
-inline constexpr uint32_t kFirstNodeChunkPages = 4;
+inline constexpr uint32_t kFirstNodeChunkPages = 1;
 inline constexpr uint32_t kNodeChunkPages = 16;
 constexpr uint32_t NodeChunkPages(uint64_t number) {
   return number == 0 ? kFirstNodeChunkPages : kNodeChunkPages;
@@ -240,7 +242,7 @@ constexpr NodePlace PlaceOfNode(uint32_t id) {
   const uint32_t rest = index - NodesPerChunk(0);
   return {1 + rest / NodesPerChunk(1), rest % NodesPerChunk(1)};
 }
-static_assert(NodesPerChunk(0) == 1022 && NodesPerChunk(1) == 4094);
+static_assert(NodesPerChunk(0) == 254 && NodesPerChunk(1) == 4094);
 
 // One (stack, kind, label set) of one thread. `node` is written last; 0: free.
 struct CounterSlot {

@@ -109,6 +109,11 @@ ImageView SpoolReader::image(size_t image) const {
           .losses = Losses(record.losses)};
 }
 
+LossCounter SpoolReader::lost() const {
+  const auto& control = At<SpoolControl>(kSpoolPageSize);
+  return {LoadRelaxed(control.lost.count), LoadRelaxed(control.lost.weight)};
+}
+
 TextView SpoolReader::Text(const Chunk& chunk, const ChunkBytes& where) const {
   const uint64_t offset = LoadRelaxed(where.offset);
   const uint64_t size = LoadRelaxed(where.size);

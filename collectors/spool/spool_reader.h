@@ -110,6 +110,9 @@ class SpoolReader {
   size_t image_count() const { return images_.size(); }
   ImageView image(size_t image) const;
 
+  // Of images that are not among these: they found no room for their record.
+  LossCounter lost() const;
+
   // `visit(const ModuleView&)` for every module, `visit(const ThreadView&)` for
   // every thread, in the order of the file. Ids and tids may repeat.
   template <typename Visitor>

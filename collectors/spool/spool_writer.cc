@@ -2,38 +2,23 @@
 
 #include "collectors/spool/spool_writer.h"
 
-#include <bit>
-
 #include "collectors/spool/atomic_access.h"
 
 namespace unspool::collectors {
 
 namespace {
 
-constexpr size_t kNameWords = std::size(ThreadLog{}.name_words);
-
-uint64_t* NameWords(ThreadRecord* record) {
+uint64_t* NameWordsOf(ThreadRecord* record) {
   return reinterpret_cast<uint64_t*>(record->name);
-}
-
-struct Name {
-  uint64_t words[kNameWords] = {};
-};
-
-// The first 15 bytes; the rest is zero.
-Name CutName(const char* text) {
-  char bytes[sizeof(Name)] = {};
-  for (size_t i = 0; i < sizeof(bytes) - 1 && text[i] != '\0'; ++i) {
-    bytes[i] = text[i];
-  }
-  return std::bit_cast<Name>(bytes);
 }
 
 }  // namespace
 
 void SpoolWriter::NoteEnd(uint64_t monotonic_ns, uint64_t cpu_ns) {
-  StoreRelaxed(image_->end_monotonic_ns, monotonic_ns);
-  StoreRelaxed(image_->end_cpu_ns, cpu_ns);
+  ImageRecord* image = image_.Find();
+  if (image == nullptr) return;
+  StoreRelaxed(image->end_monotonic_ns, monotonic_ns);
+  StoreRelaxed(image->end_cpu_ns, cpu_ns);
 }
 
 bool SpoolWriter::sampling_wanted() const {
@@ -50,12 +35,32 @@ void SpoolWriter::AddThread(ThreadLog& log, int32_t tid, const char* name) {
 }
 
 void SpoolWriter::SetThreadName(ThreadLog& log, const char* name) {
-  const Name cut = CutName(name);
+  const NameWords cut = CutName(name);
   ThreadRecord* record = log.record.load(std::memory_order_acquire);
-  for (size_t i = 0; i < kNameWords; ++i) {
+  for (size_t i = 0; i < NameWords::kCount; ++i) {
     StoreRelaxed(log.name_words[i], cut.words[i]);
-    if (record != nullptr) StoreRelaxed(NameWords(record)[i], cut.words[i]);
+    if (record != nullptr) StoreRelaxed(NameWordsOf(record)[i], cut.words[i]);
   }
+  if (log.tid == image_.pid() && *name != '\0') image_.SetComm(cut);
+}
+
+void SpoolWriter::SetModules(const ModuleSource& modules) {
+  module_source_ = modules;
+  if (has_recorded()) AddProgram();
+}
+
+void SpoolWriter::AddProgram() {
+  uint64_t bias = 0;
+  FindOrAddBias(/*id=*/0, &bias);
+}
+
+bool SpoolWriter::FindOrAddBias(unwind::ModuleId id, uint64_t* bias) {
+  if (modules_.FindBias(id, bias)) return true;
+  if (id == unwind::kNoModule || module_source_.find == nullptr) return false;
+  const unwind::Module* module =
+      module_source_.find(module_source_.context, id);
+  return module != nullptr && modules_.Add(chunks_, id, *module) &&
+         modules_.FindBias(id, bias);
 }
 
 NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
@@ -67,7 +72,7 @@ NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
         (frame.exact ? kNodeExact : 0) | (frame.guessed ? kNodeGuessed : 0);
     uint64_t offset = frame.pc;
     uint64_t bias = 0;
-    if (modules_.FindBias(frame.module, &bias)) {
+    if (FindOrAddBias(frame.module, &bias)) {
       module |= frame.module;
       offset -= bias;
     } else {
@@ -91,11 +96,19 @@ bool SpoolWriter::AddSample(ThreadLog& log, SampleKind kind, NodeId stack,
 }
 
 void SpoolWriter::AddLoss(ThreadLog& log, LossCause cause, uint64_t weight) {
-  ThreadRecord* record = FindOrAddRecord(log);
-  LossCounter* losses = record != nullptr ? record->losses : image_->losses;
-  LossCounter& loss = losses[static_cast<size_t>(cause)];
+  LossCounter& loss = LossOf(log, cause);
   FetchAdd(loss.count, 1);
   FetchAdd(loss.weight, weight);
+}
+
+// In the thread's record, else in the image's, else with those of all images
+// that have none.
+LossCounter& SpoolWriter::LossOf(ThreadLog& log, LossCause cause) {
+  ThreadRecord* record = FindOrAddRecord(log);
+  if (record != nullptr) return record->losses[static_cast<size_t>(cause)];
+  ImageRecord* image = image_.Find();
+  if (image != nullptr) return image->losses[static_cast<size_t>(cause)];
+  return chunks_.control()->lost;
 }
 
 void SpoolWriter::AddUnsampled(ThreadLog& log, uint64_t weight_ns) {
@@ -107,12 +120,16 @@ void SpoolWriter::AddUnsampled(ThreadLog& log, uint64_t weight_ns) {
 ThreadRecord* SpoolWriter::FindOrAddRecord(ThreadLog& log) {
   ThreadRecord* record = log.record.load(std::memory_order_acquire);
   if (record != nullptr) return record;
+  if (!has_recorded()) {
+    if (image_.FindOrAdd(chunks_) == nullptr) return nullptr;
+    AddProgram();
+  }
   uint8_t* chunk = chunks_.Allocate(1);
   if (chunk == nullptr) return nullptr;
   auto* ours = reinterpret_cast<ThreadRecord*>(chunk + sizeof(ChunkHeader));
   ours->tid = log.tid;
-  for (size_t i = 0; i < kNameWords; ++i) {
-    StoreRelaxed(NameWords(ours)[i], LoadRelaxed(log.name_words[i]));
+  for (size_t i = 0; i < NameWords::kCount; ++i) {
+    StoreRelaxed(NameWordsOf(ours)[i], LoadRelaxed(log.name_words[i]));
   }
   // A loss may be counted by another thread, or by a tick inside a tick: one of
   // the two wins, and the other's page stays a hole.

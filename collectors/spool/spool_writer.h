@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "collectors/spool/chunk_allocator.h"
+#include "collectors/spool/image_log.h"
 #include "collectors/spool/module_log.h"
 #include "collectors/spool/spool_format.h"
 #include "collectors/spool/spool_status.h"
@@ -25,21 +26,6 @@ namespace unspool::collectors {
 
 // A node of the stack tree; its path to the root is a stack. 0 is no node.
 using NodeId = uint32_t;
-
-// Facts of an image, written at start.
-struct ImageInfo {
-  int32_t pid = 0;
-  int32_t parent_pid = 0;
-  uint64_t start_realtime_ns = 0;   // CLOCK_REALTIME
-  uint64_t start_monotonic_ns = 0;  // CLOCK_MONOTONIC
-  uint64_t period_ns = 0;
-  SampleClock clock = SampleClock::kCpu;
-  char comm[16] = {};           // the process's name; ends in NUL
-  const char* engine = "";      // "timer"
-  const char* executable = "";  // absolute path
-  // As in /proc/self/cmdline: arguments separated and ended by NUL.
-  std::span<const char> command_line;
-};
 
 // May be a constinit global: nothing runs before main() or at exit. Between
 // Open() and Close() every call is allowed; before and after, only
@@ -55,46 +41,63 @@ class SpoolWriter {
   // Not async-signal-safe: sets up.
   [[nodiscard]] static SpoolStatus Create(int fd, uint64_t capacity_bytes);
 
-  // Maps the spool behind `fd` (the caller closes it) and begins a new image.
-  // The mapping is not inherited by fork. Where the kernel cannot populate
-  // pages (before Linux 5.14), up to kPreallocatedBytes of the file are
-  // allocated now. After an error the object is as new. Not async-signal-safe:
-  // allocates by mmap.
-  [[nodiscard]] SpoolStatus Open(int fd, const ImageInfo& info);
+  // Maps the spool behind `fd` (the caller closes it) and begins a new image,
+  // of which the strings in `info` must outlive it. The spool's first image
+  // writes its record now, so that a spool can be read from then on; every
+  // other one takes nothing before its first sample or loss. Where the kernel
+  // cannot populate pages (before Linux 5.14), up to kPreallocatedBytes of the
+  // file are allocated now. After an error the object is as new.
+  // Not async-signal-safe: allocates by mmap.
+  [[nodiscard]] SpoolStatus Open(int fd, const ImageInfo& info,
+                                 AtFork at_fork = AtFork::kUnmap);
 
-  // Ends the image: CPU time of the process so far and the time, for readers
-  // that compare. May be called again; the last call counts. Async-signal-safe.
+  // Where AddStack() looks up modules that are not recorded yet. Module 0 is
+  // the program, recorded with the image whether it has frames or not.
+  // Nothing may record at that time. Async-signal-safe.
+  void SetModules(const ModuleSource& modules);
+
+  // Ends the image, if it recorded anything: CPU time of the process so far and
+  // the time, for readers that compare. May be called again; the last call
+  // counts. Async-signal-safe.
   void NoteEnd(uint64_t monotonic_ns, uint64_t cpu_ns);
+  // True once there is a sample, a loss, or unsampled time of this image, or it
+  // is the spool's first. Async-signal-safe.
+  bool has_recorded() const { return image_.Find() != nullptr; }
 
   // Unmaps. Nothing may record at that time. Not async-signal-safe: a handler
   // of another thread would fault.
   void Close();
 
-  // For the child after fork, which has this object but not its mappings: makes
-  // it as new, to be opened again. Logs of the parent's threads must not be
-  // used with it. Async-signal-safe.
+  // For the child after fork, where logs of the parent's threads must not be
+  // used. ForgetAfterFork: makes this object as new, to be opened again.
+  // BeginAfterFork: begins a new image in the parent's spool; only if that was
+  // opened with AtFork::kKeep. The module source stays. Async-signal-safe.
   void ForgetAfterFork();
+  void BeginAfterFork(const ImageInfo& info);
 
   // False once the tool asked to stop, and while not open. Async-signal-safe.
   bool sampling_wanted() const;
 
-  // The spool as mapped, for a reader in this process. Valid until Close().
-  // Async-signal-safe.
-  std::span<const uint8_t> bytes() const { return chunks_.bytes(); }
+  // What was recorded until now, for a reader in this process. Valid until
+  // Close(). Async-signal-safe.
+  std::span<const uint8_t> bytes() { return chunks_.bytes(); }
 
   // Records a module under its id, once per id; later calls do nothing. False:
-  // no room, or an id ≥ kMaxModules. Frames of a module that is not recorded
-  // are kept by absolute address. Async-signal-safe; any number of threads.
+  // no room, or an id ≥ kMaxModules. Frames of a module that is neither
+  // recorded nor known to the module source are kept by absolute address.
+  // Async-signal-safe; any number of threads.
   bool AddModule(unwind::ModuleId id, const unwind::Module& module);
 
   // Begins a thread's log, which must be all zero. Takes nothing from the spool
   // before the thread's first sample or loss. `name` is cut to 15 bytes.
   // Async-signal-safe.
   void AddThread(ThreadLog& log, int32_t tid, const char* name);
-  // The name last seen counts. Async-signal-safe; any thread.
+  // The name last seen counts; the main thread's is the process's too.
+  // Async-signal-safe; any thread.
   void SetThreadName(ThreadLog& log, const char* name);
 
-  // The node of a whole stack, leaf first; adds what is new. The outermost
+  // The node of a whole stack, leaf first; adds what is new, modules included.
+  // The outermost
   // frame hangs below a reserved node that says how the walk ended. 0: no room
   // (call AddLoss). Async-signal-safe; any number of threads.
   NodeId AddStack(std::span<const unwind::Frame> frames, unwind::WalkEnd end);
@@ -115,15 +118,18 @@ class SpoolWriter {
 
  private:
   void Reset(bool unmap);
-  SpoolStatus WriteImage(const ImageInfo& info);
+  void AddProgram();
+  bool FindOrAddBias(unwind::ModuleId id, uint64_t* bias);
   ThreadRecord* FindOrAddRecord(ThreadLog& log);
+  LossCounter& LossOf(ThreadLog& log, LossCause cause);
   bool AddCounterLevel(ThreadLog& log);
   CounterSlot* FindOrAddSlot(ThreadLog& log, SampleKind kind, NodeId stack);
 
   ChunkAllocator chunks_;
   StackTree stacks_;
   ModuleLog modules_;
-  ImageRecord* image_ = nullptr;
+  ModuleSource module_source_;
+  ImageLog image_;
 };
 
 static_assert(std::is_trivially_destructible_v<SpoolWriter>);

@@ -38,11 +38,13 @@ uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint32_t parent,
   const uint64_t hash = HashNode(key);
   const uint32_t tag = TagOf(hash);
   uint32_t added = 0;  // ours, not yet in the index
-  for (size_t i = 0; i < level_count_; ++i) {
-    const Level& level = levels_[i];
+  for (size_t i = 0; i < kMaxLevels; ++i) {
+    uint32_t* level = levels_[i].FindOrMap(LevelSlots(i));
+    if (level == nullptr) return 0;
     // Each level looks at other bits, so that keys that share a window part.
-    const uint64_t window = (hash >> (i * 7)) & level.window_mask;
-    uint32_t* slots = level.slots + window * kWindowSlots;
+    const uint64_t window_mask = LevelSlots(i) / kWindowSlots - 1;
+    const uint64_t window = (hash >> (i * 7)) & window_mask;
+    uint32_t* slots = level + window * kWindowSlots;
     for (uint32_t j = 0; j < kWindowSlots; ++j) {
       uint32_t slot = LoadAcquire(slots[j]);  // invariant 2
       if (slot == 0) {
@@ -63,7 +65,7 @@ uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint32_t parent,
 
 StackNode* StackTree::NodeAt(const ChunkAllocator& chunks, uint32_t id) const {
   const NodePlace place = PlaceOfNode(id);
-  const uint64_t page = LoadAcquire(chunk_pages_[place.chunk]);
+  const uint64_t page = LoadAcquire(chunk_pages_.Find()[place.chunk]);
   uint8_t* chunk = chunks.At(page * kSpoolPageSize);
   return reinterpret_cast<StackNode*>(chunk + sizeof(ChunkHeader)) + place.slot;
 }
@@ -84,14 +86,16 @@ uint32_t StackTree::Add(ChunkAllocator& chunks, const StackNode& node) {
 }
 
 bool StackTree::EnsureChunk(ChunkAllocator& chunks, uint32_t number) {
-  if (number >= chunk_count_) return false;
-  if (LoadAcquire(chunk_pages_[number]) != 0) return true;
+  if (number >= kMaxChunks) return false;
+  uint32_t* pages = chunk_pages_.FindOrMap(kMaxChunks);
+  if (pages == nullptr) return false;
+  if (LoadAcquire(pages[number]) != 0) return true;
   uint8_t* chunk = NewChunk(chunks, number);
   // No room for us, but another thread may have had its chunk before.
-  if (chunk == nullptr) return LoadAcquire(chunk_pages_[number]) != 0;
+  if (chunk == nullptr) return LoadAcquire(pages[number]) != 0;
   const uint32_t page = chunks.OffsetOf(chunk) / kSpoolPageSize;
   uint32_t expected = 0;
-  if (CompareExchange(chunk_pages_[number], &expected, page)) {
+  if (CompareExchange(pages[number], &expected, page)) {
     chunks.Publish(chunk, ChunkType::kNodes, NodeChunkPages(number), number);
   } else if (number != 0) {
     spare_page_.store(page, std::memory_order_relaxed);
@@ -105,6 +109,14 @@ uint8_t* StackTree::NewChunk(ChunkAllocator& chunks, uint32_t number) {
     if (spare != 0) return chunks.At(uint64_t{spare} * kSpoolPageSize);
   }
   return chunks.Allocate(NodeChunkPages(number));
+}
+
+void StackTree::Reset(bool unmap) {
+  next_node_.store(kFirstNode, std::memory_order_relaxed);
+  for (size_t i = 0; i < kMaxLevels; ++i)
+    levels_[i].Reset(unmap, LevelSlots(i));
+  chunk_pages_.Reset(unmap, kMaxChunks);
+  spare_page_.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace unspool::collectors

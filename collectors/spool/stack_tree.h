@@ -2,19 +2,19 @@
 // lives in private memory.
 //
 // The index is leveled open addressing: level 0 is small, each further one
-// eight times as large, all reserved at Map() and untouched until used. A key
-// has one window of eight slots per level. Look-up scans its windows in level
-// order up to the first empty slot; an addition takes that slot by
+// eight times as large, mapped when the ones before it could not take a key. A
+// key has one window of eight slots per level. Look-up scans its windows in
+// level order up to the first empty slot; an addition takes that slot by
 // compare-and-swap.
 //
 // Invariant 1: a slot goes from empty to full once. So a key that is present is
 //   found before any empty slot, and no key is present twice.
 // Invariant 2: a node is complete before its slot is stored (release); who
-// loads
-//   the slot (acquire) may read the node.
+//   loads the slot (acquire) may read the node.
 // Invariant 3: a node's id is drawn after its parent's was seen, so it is
-// larger. Invariant 4: StackNode::parent is stored (release) after the rest of
-// the node.
+//   larger.
+// Invariant 4: StackNode::parent is stored (release) after the rest of the
+//   node.
 
 #ifndef UNSPOOL_COLLECTORS_SPOOL_STACK_TREE_H_
 #define UNSPOOL_COLLECTORS_SPOOL_STACK_TREE_H_
@@ -24,6 +24,7 @@
 #include <cstdint>
 
 #include "collectors/spool/chunk_allocator.h"
+#include "collectors/spool/lazy_table.h"
 #include "collectors/spool/spool_format.h"
 
 namespace unspool::collectors {
@@ -34,27 +35,25 @@ class StackTree {
   StackTree(const StackTree&) = delete;
   StackTree& operator=(const StackTree&) = delete;
 
-  // Reserves index and chunk table for as many nodes as `capacity_pages` can
-  // hold; fewer levels where the address space is limited. False: no memory.
-  // Not async-signal-safe: allocates by mmap.
-  [[nodiscard]] bool Map(uint64_t capacity_pages);
   // As ChunkAllocator::Reset.
   void Reset(bool unmap);
 
   // The id of the node {parent, module_and_flags, offset}, added if new; 0: no
-  // room. Wait-free but for the call that populates a new chunk.
+  // room, or no memory for the index. Wait-free but for the calls that populate
+  // a new chunk and map a new level.
   // Async-signal-safe; any number of threads.
   uint32_t FindOrAdd(ChunkAllocator& chunks, uint32_t parent,
                      uint32_t module_and_flags, uint64_t offset);
 
  private:
-  struct Level {
-    uint32_t* slots = nullptr;
-    uint64_t window_mask = 0;  // windows − 1
-  };
   static constexpr size_t kMaxLevels = 5;
   static constexpr uint32_t kWindowSlots = 8;  // half a cache line
-  static constexpr uint64_t kFirstLevelSlots = 1 << 16;
+  // Twice as many slots as nodes on the last: its windows seldom fill.
+  static constexpr uint64_t LevelSlots(size_t level) {
+    const uint64_t slots = uint64_t{1} << (16 + 3 * level);
+    return slots < 2 * uint64_t{kMaxNodes} ? slots : 2 * uint64_t{kMaxNodes};
+  }
+  static constexpr uint64_t kMaxChunks = kMaxNodes / NodesPerChunk(1) + 2;
 
   uint32_t Add(ChunkAllocator& chunks, const StackNode& node);
   bool EnsureChunk(ChunkAllocator& chunks, uint32_t number);
@@ -62,11 +61,9 @@ class StackTree {
   StackNode* NodeAt(const ChunkAllocator& chunks, uint32_t id) const;
 
   std::atomic<uint32_t> next_node_ = kFirstNode;
-  Level levels_[kMaxLevels];
-  size_t level_count_ = 0;
-  uint32_t* chunk_pages_ =
-      nullptr;                // chunk number → page in the spool; 0: none
-  uint64_t chunk_count_ = 0;  // entries of chunk_pages_
+  LazyTable<uint32_t> levels_[kMaxLevels];
+  LazyTable<uint32_t>
+      chunk_pages_;  // chunk number → page in the spool; 0: none
   // A full-size chunk that lost the race for its number; the next one takes it.
   std::atomic<uint32_t> spare_page_ = 0;
 };

@@ -149,6 +149,7 @@ bool AddSamples(const SpoolReader& reader, ProfileTables& tables,
   for (size_t i = 0; i < reader.image_count(); ++i) {
     if (!samples.WriteImage(i)) return false;
   }
+  samples.WriteLostImages();
   return true;
 }
 

@@ -54,7 +54,7 @@ bool SampleWriter::WriteImage(size_t image) {
   StackWalker walker(reader_, image, modules);
   if (!modules.Load(reader_, image) || !walker.Prepare()) return false;
   const ImageView view = reader_.image(image);
-  const TextView comm = FindComm(image, view);
+  const TextView comm = CommOf(view);
   ++tally_.totals.images;
   SetLabels(view, comm, nullptr);
   WriteLosses(view.losses);
@@ -66,15 +66,18 @@ bool SampleWriter::WriteImage(size_t image) {
   return tables_.ok();
 }
 
-TextView SampleWriter::FindComm(size_t image, const ImageView& view) {
-  comm_ = {};
-  reader_.ForEachThread(image, [&](const ThreadView& thread) {
-    if (thread.tid == view.pid) comm_ = thread.name;
-  });
-  if (comm_[0] != '\0') return {comm_.data(), strlen(comm_.data())};
+TextView SampleWriter::CommOf(const ImageView& view) {
+  if (view.comm[0] != '\0') return {view.comm.data(), strlen(view.comm.data())};
   // As the kernel cuts it (proc(5), /proc/PID/comm).
   const TextView name = BaseName(view.executable);
-  return name.first(std::min(name.size(), comm_.size() - 1));
+  return name.first(std::min(name.size(), view.comm.size() - 1));
+}
+
+void SampleWriter::WriteLostImages() {
+  labels_.Clear();
+  const collectors::LossCounter lost = reader_.lost();
+  WriteLoss(static_cast<size_t>(collectors::LossCause::kFull), lost.count,
+            lost.weight);
 }
 
 void SampleWriter::WriteThread(size_t image, const ThreadView& thread,

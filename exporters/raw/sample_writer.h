@@ -46,6 +46,9 @@ class SampleWriter {
   // Writes all samples of an image. False: no memory.
   [[nodiscard]] bool WriteImage(size_t image);
 
+  // Writes what was lost by images that found no room for their record.
+  void WriteLostImages();
+
   const Tally& tally() const { return tally_; }
 
  private:
@@ -65,8 +68,8 @@ class SampleWriter {
                  const collectors::ThreadView* thread);
   void AddTextLabel(const char* key, TextView text);
   void AddNumberLabel(const char* key, int64_t number);
-  // The process's name: that of its main thread, else of its executable.
-  TextView FindComm(size_t image, const collectors::ImageView& view);
+  // The process's name, else that of its executable. Lives as long as `image`.
+  static TextView CommOf(const collectors::ImageView& image);
 
   const collectors::SpoolReader& reader_;
   ProfileTables& tables_;
@@ -76,7 +79,6 @@ class SampleWriter {
   ProtoMessage guessed_label_;  // unwind=guessed
   ProtoMessage label_;          // scratch
   ProtoMessage sample_;         // scratch
-  std::array<char, sizeof(collectors::ThreadRecord::name)> comm_{};
 };
 
 }  // namespace unspool::exporters::raw

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collectors/period.h"
+#include "collectors/task_list.h"
 #include "profiler/agent/unique_fd.h"
 
 namespace unspool::profiler {
@@ -45,6 +47,13 @@ ImageFacts::ImageFacts(uint64_t period_ns) {
   info_.start_monotonic_ns = MonotonicNs();
   info_.period_ns = period_ns;
   info_.engine = "timer";
+  collectors::TaskName name{};
+  if (gettid() == info_.pid) {
+    collectors::ReadOwnTaskName(name);
+  } else {
+    collectors::ReadTaskName(info_.pid, name);
+  }
+  memcpy(info_.comm, name.data(), sizeof(info_.comm));
   if (!memory_.Allocate(PATH_MAX + kMaxCommandLine + 1)) return;
   // All zeroes: strings that are read into it end by themselves.
   char* executable = static_cast<char*>(memory_.data());

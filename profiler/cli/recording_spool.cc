@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,18 +21,22 @@ namespace {
 
 using collectors::kSpoolPageSize;
 
-constexpr uint64_t kDefaultCapacity = uint64_t{1} << 30;
+constexpr uint64_t kGiB = uint64_t{1} << 30;
 
 [[noreturn]] void CannotCreate(const std::string& why) {
   throw Failure(kExitFailure, "cannot create the recording in memory: " + why);
 }
 
-// The program maps it whole: at most a sixteenth of the address space that it
-// may have.
+// Room for a tree of processes, and no more than a quarter of the memory that
+// the recording would fill. Every process maps it whole, and the tool too: at
+// most a sixteenth of the address space that they may have.
 uint64_t WantedCapacity() {
+  const auto memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t wanted = std::clamp(memory / 4, kGiB, 16 * kGiB);
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0) return kDefaultCapacity;
-  return std::min<uint64_t>(kDefaultCapacity, limit.rlim_cur / 16);
+  if (getrlimit(RLIMIT_AS, &limit) != 0) return wanted;
+  return std::min<uint64_t>(wanted, limit.rlim_cur / 16);
 }
 
 bool WriteAll(int fd, const uint8_t* data, size_t size) {

@@ -14,9 +14,9 @@ namespace unspool::profiler {
 
 class RecordingSpool {
  public:
-  // Creates and maps it: sparse, 1 GiB, less where RLIMIT_FSIZE or RLIMIT_AS
-  // leave no room for that. The descriptor is closed on exec.
-  // Throws Failure(kExitFailure).
+  // Creates and maps it: sparse, a quarter of the machine's memory but from 1
+  // to 16 GiB; less where RLIMIT_FSIZE or RLIMIT_AS leave no room for that. The
+  // descriptor is closed on exec. Throws Failure(kExitFailure).
   RecordingSpool();
   RecordingSpool(const RecordingSpool&) = delete;
   RecordingSpool& operator=(const RecordingSpool&) = delete;

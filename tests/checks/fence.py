@@ -46,6 +46,9 @@ HANDLER = "_ZN7unspool10collectors14SamplingEngine8OnSignalEiP9siginfo_tPv"
 # Functions that call through a pointer, and what that may be.
 INDIRECT_CALLS = {
     "_ZN7unspool6unwind12LaterModules": {"_dl_find_object"},
+    # The source of modules that the recorder gives it.
+    "_ZN7unspool10collectors11SpoolWriter13FindOrAddBias":
+        {"_ZNK7unspool6unwind12SelfUnwinder10FindModuleEj"},
     # The program's own handler of our signal: its stack is not ours, and it
     # would run in any case.
     "_ZN7unspool10collectors13ForwardSignal": set(),

@@ -221,6 +221,71 @@ TEST(SpoolConcurrency, KilledWriterLosesNothing) {
   }
 }
 
+// Of an image but the spool's first, the record is written by whoever comes
+// first.
+TEST(SpoolConcurrency, ThreadsThatBeginAnImageTogetherMakeOne) {
+  for (int round = 0; round < 50; ++round) {
+    TestSpool spool;
+    SpoolWriter first;
+    SpoolWriter writer;
+    ASSERT_EQ(first.Open(spool.fd(), TestImage(1)), SpoolStatus::kOk);
+    ASSERT_EQ(writer.Open(spool.fd(), TestImage(2)), SpoolStatus::kOk);
+    std::atomic<int> ready = 0;
+    std::vector<ThreadLog> logs(kThreads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        writer.AddThread(logs[t], 10 + t, "");
+        ++ready;
+        while (ready < kThreads) {
+        }
+        const NodeId stack = AddNumbered(writer, 1000);
+        EXPECT_TRUE(writer.AddSample(logs[t], SampleKind::kCpu, stack, 5));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    first.Close();
+    writer.Close();
+    const std::vector<uint8_t> bytes = spool.Bytes();
+    SpoolReader reader;
+    ASSERT_EQ(reader.Open(bytes), SpoolStatus::kOk);
+    ASSERT_EQ(reader.image_count(), 2u);
+    EXPECT_EQ(ReadSamples(reader, 1).size(), size_t{kThreads});
+  }
+}
+
+TEST(SpoolConcurrency, ForkedChildGoesOnInTheMappingItInherits) {
+  TestSpool spool;
+  SpoolWriter writer;
+  ASSERT_EQ(writer.Open(spool.fd(), TestImage(1), AtFork::kKeep),
+            SpoolStatus::kOk);
+  ThreadLog log;
+  writer.AddThread(log, 1, "parent");
+  ASSERT_TRUE(
+      writer.AddSample(log, SampleKind::kCpu, AddNumbered(writer, 2000), 7));
+  const pid_t child = fork();
+  if (child == 0) {
+    writer.BeginAfterFork(TestImage(2));
+    if (!writer.sampling_wanted() || writer.has_recorded()) _exit(1);
+    ThreadLog child_log;
+    writer.AddThread(child_log, 2, "child");
+    const NodeId stack = AddNumbered(writer, 1000);
+    _exit(writer.AddSample(child_log, SampleKind::kCpu, stack, 5) ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(
+      writer.AddSample(log, SampleKind::kCpu, AddNumbered(writer, 2000), 7));
+  writer.Close();
+  const std::vector<uint8_t> bytes = spool.Bytes();
+  SpoolReader reader;
+  ASSERT_EQ(reader.Open(bytes), SpoolStatus::kOk);
+  ASSERT_EQ(reader.image_count(), 2u);
+  EXPECT_EQ(ReadSamples(reader, 0).at(1).at(0).count, 2u);
+  EXPECT_EQ(ReadSamples(reader, 1).at(2).at(0).offsets.at(0), 1000u);
+}
+
 TEST(SpoolConcurrency, ForkedChildOpensAnImageOfItsOwn) {
   TestSpool spool;
   SpoolWriter writer;

@@ -17,13 +17,13 @@ namespace {
 using unwind::Frame;
 using unwind::WalkEnd;
 
-// Where the good recording has what (FORMAT.md): image, modules, four pages of
-// nodes, thread, four pages of its further counters.
+// Where the good recording has what (FORMAT.md): image, modules, nodes, thread,
+// four pages of its further counters.
 constexpr size_t kImageChunk = 2 * kSpoolPageSize;
 constexpr size_t kModulesChunk = 3 * kSpoolPageSize;
 constexpr size_t kNodesChunk = 4 * kSpoolPageSize;
-constexpr size_t kThreadChunk = 8 * kSpoolPageSize;
-constexpr size_t kCountersChunk = 9 * kSpoolPageSize;
+constexpr size_t kThreadChunk = 5 * kSpoolPageSize;
+constexpr size_t kCountersChunk = 6 * kSpoolPageSize;
 constexpr size_t kImage = kImageChunk + sizeof(ChunkHeader);
 constexpr size_t kModule = kModulesChunk + sizeof(ChunkHeader);
 constexpr size_t kNode = kNodesChunk + sizeof(ChunkHeader);
@@ -133,8 +133,8 @@ TEST(SpoolReader, WordThatMakesNoSenseCostsOnlyItsOwnPart) {
        0, 1, kStacks, kStacks},
       {"nodes: too many pages", kNodesChunk + offsetof(ChunkHeader, pages),
        kMany, 1, 1, kStacks, 0},
-      {"nodes: too few pages", kNodesChunk + offsetof(ChunkHeader, pages), 1, 1,
-       1, kStacks, 0},
+      {"nodes: no pages", kNodesChunk + offsetof(ChunkHeader, pages), 0, 1, 1,
+       kStacks, 0},
       {"nodes: other number", kNodesChunk + offsetof(ChunkHeader, owner), 1, 1,
        1, kStacks, 0},
       {"thread: no magic", kThreadChunk, 0, 1, 0, 0, 0},

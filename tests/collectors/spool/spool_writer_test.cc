@@ -25,7 +25,7 @@ TEST_F(SpoolWriterTest, ImageComesBackWithAllItsFacts) {
   EXPECT_EQ(image.start_monotonic_ns, 5'000'000'002u);
   EXPECT_EQ(image.period_ns, 10'000'000u);
   EXPECT_EQ(image.clock, SampleClock::kCpu);
-  EXPECT_STREQ(image.comm.data(), "an app");
+  EXPECT_STREQ(image.comm.data(), "");
   EXPECT_EQ(image.end_monotonic_ns, 6'000'000'003u);
   EXPECT_EQ(image.end_cpu_ns, 900'000'004u);
   EXPECT_EQ(ToString(image.engine), "timer");

@@ -61,7 +61,6 @@ inline ImageInfo TestImage(int32_t pid = 4711) {
           .start_realtime_ns = 1'700'000'000'000'000'001,
           .start_monotonic_ns = 5'000'000'002,
           .period_ns = 10'000'000,
-          .comm = "an app",
           .engine = "timer",
           .executable = "/usr/bin/app",
           .command_line = {kCommandLine, sizeof(kCommandLine)}};

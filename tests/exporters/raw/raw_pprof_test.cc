@@ -188,10 +188,9 @@ TEST_F(RawPprofTest, UnknownSpansOnlyWhatItHas) {
 }
 
 TEST_F(RawPprofTest, SampleCarriesWhoItWas) {
-  recording_.AddThread(4711, "main-name");
   ThreadLog& worker = recording_.AddThread(4712, "worker");
   recording_.Sample(worker, {}, WalkEnd::kRoot, 1);
-  // The main thread has no sample: the process is called as its program.
+  // Nothing is known of the main thread: the process is called as its program.
   EXPECT_THAT(
       Write().Labels(0),
       UnorderedElementsAre(Pair("pid", "4711"), Pair("tid", "4712"),
@@ -201,12 +200,28 @@ TEST_F(RawPprofTest, SampleCarriesWhoItWas) {
 TEST_F(RawPprofTest, ProcessIsCalledAsItsMainThread) {
   ThreadLog& worker = recording_.AddThread(4712, "worker");
   recording_.Sample(worker, {}, WalkEnd::kRoot, 1);
-  ThreadLog& main = recording_.AddThread(4711, "main-name");
-  recording_.Sample(main, {}, WalkEnd::kRoot, 1);
+  recording_.AddThread(4711, "main-name");  // without a sample of its own
   const WrittenProfile written = Write();
   EXPECT_EQ(written.Labels(0).at("comm"), "main-name");
-  EXPECT_EQ(written.Labels(1).at("thread"), "main-name");
-  EXPECT_EQ(written.totals().threads, 2u);
+  EXPECT_EQ(written.totals().threads, 1u);
+}
+
+TEST_F(RawPprofTest, LossesOfProcessesWithoutRecordAreInTheTotals) {
+  ThreadLog& log = recording_.AddThread(4712, "worker");
+  recording_.Sample(log, {{kApp + 0x1230, 3, true, false}}, WalkEnd::kRoot, 7);
+  std::vector<uint8_t> bytes = recording_.Bytes();
+  const collectors::LossCounter lost = {.count = 4, .weight = 50};
+  memcpy(bytes.data() + collectors::kSpoolPageSize +
+             offsetof(collectors::SpoolControl, lost),
+         &lost, sizeof(lost));
+  const WrittenProfile written(bytes, {});
+  ExpectValid(written);
+  EXPECT_THAT(written.Stacks(),
+              UnorderedElementsAre(
+                  Pair("/usr/bin/app+0x555500001230", ElementsAre(1, 7)),
+                  Pair("[lost: full]", ElementsAre(0, 50))));
+  EXPECT_THAT(written.Labels(1), ElementsAre());
+  EXPECT_EQ(written.totals().lost, 4u);
 }
 
 TEST_F(RawPprofTest, GuessedFramesLabelTheirSamples) {

@@ -17,6 +17,7 @@ function(e2e_build output compiler)
     COMMAND ${compiler} -Wall -Wextra -Werror -I${e2e_source_dir}
       ${arg_FLAGS} ${arg_SOURCES} ${arg_DEPENDS} -o ${e2e_dir}/${output}
     DEPENDS ${arg_SOURCES} ${arg_DEPENDS} ${e2e_source_dir}/burn.h
+      ${e2e_source_dir}/blocking_calls.h
     COMMENT "End-to-end program ${output}"
     VERBATIM)
   set(e2e_outputs ${e2e_outputs} ${e2e_dir}/${output} PARENT_SCOPE)
@@ -49,6 +50,9 @@ e2e_build(expression_main ${gcc} FLAGS -O2
 e2e_build(equal_shares ${gcc} FLAGS -O2 -pthread SOURCES equal_shares.c)
 e2e_build(worker_threads ${gxx} FLAGS -std=c++20 -O2 -g -pthread
   SOURCES worker_threads.cc)
+e2e_build(thread_churn ${gxx} FLAGS -std=c++20 -O2 -pthread
+  SOURCES thread_churn.cc)
+e2e_build(process_churn ${gcc} FLAGS -O2 -pthread SOURCES process_churn.c)
 e2e_build(painted_stacks ${gxx} FLAGS -std=c++20 -O2 -fno-omit-frame-pointer
   -pthread SOURCES painted_stacks.cc)
 e2e_build(handler_guard.so ${gcc} FLAGS -O2 -fPIC -shared -fvisibility=hidden
@@ -61,6 +65,7 @@ e2e_build(held_locks/libholds.so ${gcc} FLAGS -O2 -fPIC -shared -DHOLDS
   SOURCES held_locks_library.c)
 e2e_build(held_locks/liblater_burn.so ${gcc} FLAGS -O2 -fPIC -shared
   SOURCES held_locks_library.c)
+e2e_build(seccomp_filter ${gcc} FLAGS -O2 -pthread SOURCES seccomp_filter.c)
 e2e_build(totals ${gcc} FLAGS -O2 -pthread SOURCES totals.c)
 
 # One program and library in every segment layout, by one compiler.

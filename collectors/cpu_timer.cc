@@ -29,6 +29,12 @@ uint64_t ThreadCpuNs(int32_t tid) {
   return ToNs(now);
 }
 
+uint64_t OwnCpuNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return ToNs(now);
+}
+
 uint64_t KernelTickNs() {
   // The coarse clocks advance once per tick (clock_getres(2)).
   timespec resolution{};

@@ -23,6 +23,8 @@ constexpr clockid_t ThreadCpuClock(int32_t tid) {
 
 // CPU time of thread `tid` in ns; 0 if it is gone. Async-signal-safe.
 uint64_t ThreadCpuNs(int32_t tid);
+// The calling thread's. Async-signal-safe.
+uint64_t OwnCpuNs();
 
 // How often the kernel looks at CPU clocks (1 / CONFIG_HZ), in ns: no thread
 // gets ticks faster than that. Async-signal-safe.

@@ -47,9 +47,11 @@ SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
   ended_ = {};
   unsampled_ns_ = 0;
   ticking_.store(this);
-  if (!InstallHandler(config.signal, &OnSignal)) {
+  if (!InstallHandler(config.signal, &OnSignal) ||
+      (config.engine == Engine::kTrap && !InstallHandler(SIGTRAP, &OnSignal))) {
     return StartStatus::kNoHandler;
   }
+  if (config.engine == Engine::kPerf) has_used_perf_.store(true);
   running_.store(true);
   const StartStatus status = BeginCallingThread();
   if (status != StartStatus::kOk) {
@@ -66,7 +68,7 @@ SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
 SamplingEngine::StartStatus SamplingEngine::BeginCallingThread() {
   ThreadState* state = Adopt(gettid(), CountFrom::kNow);
   if (state == nullptr) return StartStatus::kNoMemory;
-  if (state->had_timer || !recorder_->sampling_wanted()) {
+  if (state->had_source || !recorder_->sampling_wanted()) {
     return StartStatus::kOk;
   }
   Retire(*state);
@@ -76,12 +78,12 @@ SamplingEngine::StartStatus SamplingEngine::BeginCallingThread() {
 void SamplingEngine::Stop(const sigset_t& own_mask) {
   QuietLock lock(lock_);
   running_.store(false);
-  // All timers first: what comes now is not the program's time any more.
-  threads_.ForEach([](ThreadState& state) { state.timer.Disarm(); });
+  // All sources first: what comes now is not the program's time any more.
+  threads_.ForEach([](ThreadState& state) { state.source.Disarm(); });
   // What nobody told of and no tick found is taken in, to be counted.
   if (CountTasks() != threads_.used()) Scan(CountFrom::kBirth);
   threads_.ForEach([&](ThreadState& state) {
-    state.timer.Delete();
+    state.source.Delete();
     WaitForHandler(state);
     TaskName name{};
     if (ReadTaskName(threads_.tid(state), name)) {
@@ -167,7 +169,7 @@ void SamplingEngine::Scan(CountFrom from) {
 void SamplingEngine::ReapEnded() {
   threads_.ForEach([&](ThreadState& state) {
     const bool is_alive =
-        state.timer.IsArmed() || ThreadCpuNs(threads_.tid(state)) != 0;
+        state.source.IsArmed() || ThreadCpuNs(threads_.tid(state)) != 0;
     if (!is_alive) Retire(state);
   });
 }
@@ -185,18 +187,70 @@ ThreadState* SamplingEngine::Adopt(int32_t tid, CountFrom from) {
 // what it used.
 void SamplingEngine::BeginTicks(ThreadState& state, int32_t tid) {
   recorder_->AddThread(state, tid);
-  const size_t frame_bytes = config_.max_depth * sizeof(unwind::Frame);
-  if (state.frame_memory.size() < frame_bytes &&
-      !state.frame_memory.Allocate(frame_bytes)) {
+  if (!state.Reserve(config_.max_depth)) return;
+  if (!running_.load() || !recorder_->sampling_wanted()) return;
+  StartTimer(state, tid);
+}
+
+void SamplingEngine::StartTimer(ThreadState& state, int32_t tid) {
+  state.signal = config_.signal;
+  state.had_source = state.source.StartTimer(
+      tid, config_.signal, state.index,
+      FirstPeriodNs(config_.period_ns, NextRandom(random_)), config_.period_ns);
+}
+
+// In the thread itself. Where there is no event to be had the timer stays.
+void SamplingEngine::StartEvent(ThreadState& state) {
+  PerfEvent::Request request;
+  const bool is_trap = config_.engine == Engine::kTrap;
+  request.delivery =
+      is_trap ? PerfEvent::Delivery::kTrap : PerfEvent::Delivery::kSignal;
+  request.tid = threads_.tid(state);
+  request.signal = config_.signal;
+  request.cookie = state.index;
+  request.period_ns = config_.period_ns;
+  const PerfObstacle obstacle = state.source.StartEvent(request);
+  if (obstacle == PerfObstacle::kNone) {
+    if (is_trap) state.signal = SIGTRAP;
     return;
   }
-  state.max_depth = config_.max_depth;
-  if (!running_.load() || !recorder_->sampling_wanted()) return;
-  state.had_timer =
-      state.timer.Create(tid, config_.signal, TickCookie(state.index));
-  if (!state.had_timer) return;
-  state.timer.Arm(FirstPeriodNs(config_.period_ns, NextRandom(random_)),
-                  config_.period_ns);
+  state.lacks_event = true;
+  if (ended_.without_event++ == 0) ended_.obstacle = obstacle;
+}
+
+void SamplingEngine::PrepareExec() {
+  if (!is_running() || config_.engine == Engine::kTimer) return;
+  QuietLock lock(lock_);
+  ThreadState* state = threads_.FindByTid(gettid());
+  if (state == nullptr) return;
+  state->source.Delete();
+  DropPendingTicks();
+}
+
+void SamplingEngine::ResumeAfterExec() {
+  if (!is_running() || config_.engine == Engine::kTimer) return;
+  QuietLock lock(lock_);
+  ThreadState* state = threads_.FindByTid(gettid());
+  if (state != nullptr && state->had_source && running_.load()) {
+    StartTimer(*state, gettid());
+  }
+}
+
+// Pending signals outlive exec, so those that the program blocks would meet the
+// new program's default action. What is not ours is sent again.
+void SamplingEngine::DropPendingTicks() {
+  constexpr timespec kNow = {0, 0};
+  for (const int signal : {config_.signal, SIGTRAP}) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    siginfo_t info;
+    if (syscall(SYS_rt_sigtimedwait, &one, &info, &kNow, sizeof(uint64_t)) >
+            0 &&
+        !TickIndex(info).has_value()) {
+      syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signal, &info);
+    }
+  }
 }
 
 // What a thread used beyond its samples' weights. If it could not be sampled,
@@ -204,7 +258,6 @@ void SamplingEngine::BeginTicks(ThreadState& state, int32_t tid) {
 // is a loss; otherwise what came after its last tick.
 void SamplingEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
   if (!recorder_->sampling_wanted()) return;
-  NoteNoStack(state);
   const int32_t tid = threads_.tid(state);
   const uint64_t cpu_ns = ThreadCpuNs(tid);
   if (cpu_ns == 0) return;  // it is gone, or never was
@@ -212,9 +265,9 @@ void SamplingEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
       static_cast<int64_t>(cpu_ns - state.cpu_at_start_ns -
                            state.weight_ns.load(std::memory_order_relaxed));
   const bool is_late = rest_ns > static_cast<int64_t>(slack_ns_);
-  if (is_late && !state.had_timer) {
+  if (is_late && !state.had_source) {
     recorder_->RecordLoss(state, LossCause::kNoTimer, rest_ns);
-  } else if (is_late && IsSignalKept(tid, own_mask)) {
+  } else if (is_late && IsSignalKept(state, own_mask)) {
     recorder_->RecordLoss(state, LossCause::kBlocked, rest_ns);
   } else {
     NoteUnsampled(state, rest_ns);
@@ -233,14 +286,16 @@ void SamplingEngine::NoteUnsampled(ThreadState& state, int64_t rest_ns) {
   unsampled_ns_ = 0;
 }
 
-bool SamplingEngine::IsSignalKept(int32_t tid, const sigset_t& own_mask) const {
-  if (!IsHandlerInstalled(config_.signal, &OnSignal)) return true;
-  return tid == gettid() ? sigismember(&own_mask, config_.signal) == 1
-                         : IsSignalBlocked(tid, config_.signal);
+bool SamplingEngine::IsSignalKept(const ThreadState& state,
+                                  const sigset_t& own_mask) const {
+  if (!IsHandlerInstalled(state.signal, &OnSignal)) return true;
+  const int32_t tid = threads_.tid(state);
+  return tid == gettid() ? sigismember(&own_mask, state.signal) == 1
+                         : IsSignalBlocked(tid, state.signal);
 }
 
 void SamplingEngine::Retire(ThreadState& state) {
-  state.timer.Delete();
+  state.source.Delete();
   WaitForHandler(state);
   ended_.samples += state.samples.load(std::memory_order_relaxed);
   ended_.losses += state.losses.load(std::memory_order_relaxed);

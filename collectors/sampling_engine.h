@@ -1,9 +1,14 @@
-// The `timer` engine: one POSIX timer per thread on that thread's CPU clock.
+// What samples the threads of a process, whichever engine was chosen: each has
+// a source of ticks of its own, by its CPU time. Blocked threads get no signal:
+// nothing of theirs returns EINTR.
 //
-// A tick's weight is (1 + si_overrun) × period, so totals stay exact where the
-// kernel delivers fewer ticks than asked for (it looks at CPU clocks once per
-// CONFIG_HZ tick). Blocked threads get no signal: nothing of theirs returns
-// EINTR.
+// `timer`: a tick's weight is (1 + si_overrun) × period, so totals stay exact
+// where the kernel delivers fewer ticks than asked for (it looks at CPU clocks
+// once per CONFIG_HZ tick).
+// `perf`, `trap`: a thread begins with a timer, which costs little, and gets
+// its event with the first tick, so threads that hardly run never pay for one.
+// A tick's weight is the thread's CPU time since the last one: ticks that the
+// kernel throttled or merged are in it.
 
 #ifndef UNSPOOL_COLLECTORS_SAMPLING_ENGINE_H_
 #define UNSPOOL_COLLECTORS_SAMPLING_ENGINE_H_
@@ -15,6 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "collectors/engine_choice.h"
 #include "collectors/optional_calls.h"
 #include "collectors/recorder.h"
 #include "collectors/stack_bounds.h"
@@ -26,16 +32,19 @@ namespace unspool::collectors {
 // One per process that ticks; it must never go away, because a tick may come
 // late.
 //
-// Invariant 1: a tick sets ThreadState::busy and then reads the timer's id; who
-//   takes a thread away deletes the timer, which resets the id, and then waits
-//   for busy to be 0. All four are sequentially consistent, so either the tick
-//   sees that it is too late or the other waits for it.
-// Invariant 2: threads_ and running_ change under lock_, with signals blocked.
+// Invariant 1: a tick sets ThreadState::busy and then asks whether the thread's
+//   source sent it; who takes a thread away deletes the source, which resets
+//   what that answer depends on, and then waits for busy to be 0. All four are
+//   sequentially consistent, so either the tick sees that it is too late or the
+//   other waits for it.
+// Invariant 2: threads_, their sources and running_ change under lock_, with
+//   signals blocked.
 // Invariant 3: between Start() and the return of Stop() the recorder is open;
 //   by invariant 1 no tick uses it before or after.
 class SamplingEngine {
  public:
   struct Config {
+    Engine engine = Engine::kTimer;  // as ChooseEngine() gave it
     uint64_t period_ns = 0;
     uint32_t max_depth = 0;
     int signal = 0;  // IsSampleSignal() accepts it
@@ -49,6 +58,9 @@ class SamplingEngine {
   struct Totals {
     uint64_t samples = 0;
     uint64_t losses = 0;
+    // Threads that kept their timer, and why the first of them did.
+    uint64_t without_event = 0;
+    PerfObstacle obstacle = PerfObstacle::kNone;
   };
 
   constexpr SamplingEngine() = default;
@@ -92,6 +104,13 @@ class SamplingEngine {
   void AbandonThread(ThreadState& state);
   void EndThread(ThreadState* hint);
 
+  // Around exec in the calling thread: a tick that came to the new program
+  // would end it. Timers vanish by themselves; an event is closed before, and
+  // made again if exec returns. No-ops where nothing runs, as in the child of a
+  // vfork. Async-signal-safe as exec is: who holds the lock blocks signals.
+  void PrepareExec();
+  void ResumeAfterExec();
+
   // Since Start(). Not async-signal-safe: takes the lock.
   Totals totals();
 
@@ -99,11 +118,14 @@ class SamplingEngine {
   // Since when the missed CPU time of a thread found by looking counts.
   enum class CountFrom : uint8_t { kNow, kBirth };
 
+  struct TickCall;
+
   static void OnSignal(int signal, siginfo_t* info, void* context);
   // False: not a tick of ours.
   bool HandleTick(const siginfo_t& info, const ucontext_t& context);
-  void Tick(ThreadState& thread, uint64_t weight_ns, const ucontext_t& context);
-  void NoteNoStack(ThreadState& thread);
+  static void RunTick(void* call);
+  uint64_t WeightNs(const ThreadState& thread, const siginfo_t& info) const;
+  void StartEventIfWanted(ThreadState& thread);
   void ScanIfDue();
 
   // All below: lock held.
@@ -112,9 +134,12 @@ class SamplingEngine {
   void ReapEnded();
   ThreadState* Adopt(int32_t tid, CountFrom from);
   void BeginTicks(ThreadState& state, int32_t tid);
+  void StartTimer(ThreadState& state, int32_t tid);
+  void StartEvent(ThreadState& state);
+  void DropPendingTicks();
   void NoteMissed(ThreadState& state, const sigset_t& own_mask);
   void NoteUnsampled(ThreadState& state, int64_t rest_ns);
-  bool IsSignalKept(int32_t tid, const sigset_t& own_mask) const;
+  bool IsSignalKept(const ThreadState& state, const sigset_t& own_mask) const;
   void Retire(ThreadState& state);
 
   // The one pointer that the handler starts from: the engine that ticks, or
@@ -125,6 +150,8 @@ class SamplingEngine {
   std::atomic<bool> running_{false};
   pid_t pid_ = 0;
   Config config_;
+  // By anyone in this process, ever: late ticks of events must be known.
+  std::atomic<bool> has_used_perf_{false};
   uint64_t slack_ns_ = 0;  // how late ticks may be without being missed
   uint64_t random_ = 0;
   std::atomic<uint64_t> last_scan_s_{0};

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include <new>
 #include <type_traits>
 
+#include "collectors/perf_event.h"
 #include "unwind/arch/arch.h"
 #include "unwind/self_memory.h"
 
@@ -61,20 +61,13 @@ bool TryPopulate(void* page) {
   return result == 0 || result == -EINVAL;
 }
 
-// Whether the kernel gives an event is for the engine to find out, with the
-// reason; here any answer but death and ENOSYS will do.
+// With all the calls that an event takes. Whether the kernel gives one is for
+// the engine to find out, with the reason; here any answer but death and ENOSYS
+// will do.
 bool TryPerfEvent(void*) {
-  perf_event_attr attr;
-  std::memset(&attr, 0, sizeof(attr));
-  attr.type = PERF_TYPE_SOFTWARE;
-  attr.size = sizeof(attr);
-  attr.config = PERF_COUNT_SW_TASK_CLOCK;
-  attr.disabled = 1;
-  attr.exclude_kernel = 1;
-  const long fd =
-      Call(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd >= 0) Call(SYS_close, fd);
-  return fd != -ENOSYS;
+  const PerfObstacle obstacle = PerfEvent::Try(PerfEvent::Delivery::kSignal);
+  return obstacle != PerfObstacle::kNoCall &&
+         obstacle != PerfObstacle::kNoProcess;
 }
 
 bool TryThreads(void*) {

@@ -136,7 +136,7 @@ bool IsHandlerInstalled(int signal, SignalHandler handler) {
 
 int ProgramSigaction(int signal, const struct sigaction* action,
                      struct sigaction* old_action) {
-  if (!IsSampleSignal(signal)) {
+  if (!MayBeOurs(signal)) {
     return KernelSigaction(signal, action, old_action);
   }
   ProgramAction& program = actions[static_cast<size_t>(signal)];
@@ -154,11 +154,15 @@ int ProgramSigaction(int signal, const struct sigaction* action,
 void ForwardSignal(int signal, siginfo_t* info, void* context) {
   ProgramAction& program = actions[static_cast<size_t>(signal)];
   const struct sigaction action = Load(program);
-  if (action.sa_handler == SIG_IGN) return;
-  if (action.sa_handler == SIG_DFL) {
+  // What the kernel sends for an instruction cannot be ignored (force_sig_info
+  // in kernel/signal.c); si_code is above 0 then.
+  const bool is_forced = signal == SIGTRAP && info->si_code > 0;
+  if (action.sa_handler == SIG_DFL ||
+      (action.sa_handler == SIG_IGN && is_forced)) {
     TakeDefaultAction(signal);
     return;
   }
+  if (action.sa_handler == SIG_IGN) return;
   if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
     program.handler.store(reinterpret_cast<uint64_t>(SIG_DFL));
   }

@@ -21,7 +21,13 @@ using SignalHandler = void (*)(int, siginfo_t*, void*);
 // turn into a deadly SIGIO. Async-signal-safe.
 bool IsSampleSignal(int signal);
 
-// Makes `handler` the one of `signal`, which IsSampleSignal accepts, with
+// True for signals that may have a handler of ours: those, and SIGTRAP.
+// Async-signal-safe.
+inline bool MayBeOurs(int signal) {
+  return signal == SIGTRAP || IsSampleSignal(signal);
+}
+
+// Makes `handler` the one of `signal`, which MayBeOurs accepts, with
 // SA_RESTART, SA_ONSTACK (see README.md) and every signal blocked while it
 // runs. What was there becomes the program's action. A no-op if it is ours
 // already. False: the kernel refused. Not async-signal-safe: one caller at a
@@ -39,7 +45,8 @@ int ProgramSigaction(int signal, const struct sigaction* action,
                      struct sigaction* old_action);
 
 // Hands a signal that is not ours to the program's action, under the mask that
-// it asked for; the default action included. Async-signal-safe, if the
+// it asked for; the default action included. An instruction's SIGTRAP that the
+// program ignores ends it, as it would without us. Async-signal-safe, if the
 // program's handler is.
 void ForwardSignal(int signal, siginfo_t* info, void* context);
 

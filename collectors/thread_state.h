@@ -5,14 +5,15 @@
 #define UNSPOOL_COLLECTORS_THREAD_STATE_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "collectors/cpu_timer.h"
 #include "collectors/mapping.h"
 #include "collectors/spool/thread_log.h"
 #include "collectors/stack_bounds.h"
 #include "collectors/task_list.h"
+#include "collectors/tick_source.h"
 #include "unwind/frame.h"
 #include "unwind/self_unwinder.h"
 #include "unwind/walk_scratch.h"
@@ -22,6 +23,11 @@ namespace unspool::collectors {
 // Who may touch what: "handler" is code on the thread itself while `busy` is
 // set; "lock" is code that holds the engine's lock.
 struct ThreadState {
+  // A tick takes an eighth of it (the stack check in tests/checks), and several
+  // times that in unoptimized code. Only what was used is ever backed by
+  // memory.
+  static constexpr size_t kHandlerStackBytes = 32 << 10;
+
   // A thread's start routine and its argument, kept from pthread_create() to
   // the new thread.
   struct Start {
@@ -36,11 +42,13 @@ struct ThreadState {
   StackRequest stack_request;
   unwind::StackBounds stack;
   uint64_t cpu_at_start_ns = 0;  // of the thread, when its sampling began
-  bool had_timer = false;
+  bool had_source = false;       // it ticked, or would have
+  bool lacks_event = false;      // there was none to be had for it
+  int signal = 0;                // that its source sends
   uint32_t max_depth = 0;
-  Mapping frame_memory;
+  Mapping memory;  // the handler's stack, and above it room for frames
 
-  CpuTimer timer;  // changed under the lock, its id read by ticks
+  TickSource source;               // changed under the lock, asked by ticks
   std::atomic<uint32_t> busy = 0;  // set by the handler, waited for by others
 
   // Handler; atomic for those who read totals meanwhile.
@@ -49,13 +57,21 @@ struct ThreadState {
   std::atomic<uint64_t> weight_ns = 0;  // of samples and losses
 
   // Handler.
-  uint64_t no_stack_ns = 0;  // of ticks on too small a stack, not yet losses
-  TaskName name{};           // as last given to the spool
+  TaskName name{};  // as last given to the spool
   ThreadLog log;
   unwind::WalkScratch scratch;
 
+  // The memory that `depth` frames need. False: there is none.
+  bool Reserve(uint32_t depth) {
+    max_depth = depth;
+    const size_t bytes = kHandlerStackBytes + depth * sizeof(unwind::Frame);
+    return memory.size() >= bytes || memory.Allocate(bytes);
+  }
+  void* handler_stack_top() const {
+    return static_cast<char*>(memory.data()) + kHandlerStackBytes;
+  }
   std::span<unwind::Frame> frames() const {
-    return {static_cast<unwind::Frame*>(frame_memory.data()), max_depth};
+    return {static_cast<unwind::Frame*>(handler_stack_top()), max_depth};
   }
 };
 

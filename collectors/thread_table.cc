@@ -23,14 +23,15 @@ void Clear(ThreadState& state) {
   state.stack_request = {};
   state.stack = {};
   state.cpu_at_start_ns = 0;
-  state.had_timer = false;
+  state.had_source = false;
+  state.lacks_event = false;
+  state.signal = 0;
   state.max_depth = 0;
-  state.timer.Delete();
+  state.source.Delete();
   state.busy.store(0);
   state.samples.store(0, std::memory_order_relaxed);
   state.losses.store(0, std::memory_order_relaxed);
   state.weight_ns.store(0, std::memory_order_relaxed);
-  state.no_stack_ns = 0;
   state.name = {};
   std::memset(static_cast<void*>(&state.log), 0, sizeof(state.log));
 }
@@ -63,7 +64,7 @@ ThreadState* ThreadTable::Acquire(int32_t tid) {
 }
 
 void ThreadTable::Release(ThreadState& state) {
-  state.timer.Delete();
+  state.source.Delete();
   set_tid(state, 0);
   --used_;
   state.next_free = free_;
@@ -75,7 +76,7 @@ void ThreadTable::ForgetAfterFork() {
   free_ = nullptr;
   for (uint32_t i = 0; i < mapped_; ++i) {
     ThreadState* state = At(i);
-    state->timer.ForgetAfterFork();
+    state->source.ForgetAfterFork();
     slots_->tids[i] = 0;
     state->next_free = free_;
     free_ = state;

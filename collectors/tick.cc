@@ -1,13 +1,18 @@
-// What the timer engine does inside the signal handler: one tick, and once a
-// second a look for threads that nobody told of. Stack use, without the walk
-// and the recording below it: under 1 KiB.
+// What the engine does inside the signal handler: one tick, its thread's event,
+// and once a second a look for threads that nobody told of.
+//
+// The program's stack holds the kernel's signal frame and a few hundred bytes
+// of ours; everything else runs on a stack of the thread's state.
 
 #include "collectors/tick.h"
 
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "collectors/arch/calls.h"
 #include "collectors/optional_calls.h"
+#include "collectors/perf_event.h"
 #include "collectors/period.h"
 #include "collectors/sampling_engine.h"
 #include "collectors/signal_action.h"
@@ -15,28 +20,30 @@
 namespace unspool::collectors {
 namespace {
 
-// The walk, the recording and what is around them stay under this (the stack
-// check in tests/checks measures it); unoptimized code needs several times
-// that.
-#ifdef __OPTIMIZE__
-constexpr uint64_t kStackNeeded = 4096;
+// Sanitizers look for the bounds of the stack that code runs on, and end the
+// program where it is none that they know.
+void CallOnStack(void (*function)(void*), void* argument, void* stack_top) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  (void)stack_top;
+  function(argument);
 #else
-constexpr uint64_t kStackNeeded = 16384;
+  unspool_call_on_stack(function, argument, stack_top);
 #endif
-
-// How much is left of the stack that we run on; unlimited if we do not know it.
-// uc_stack is the alternate stack as it was when the signal came
-// (sigaction(2), getcontext(3)): all zero if there is none.
-uint64_t StackLeft(const unwind::StackBounds& thread,
-                   const stack_t& alternate) {
-  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  const auto low = reinterpret_cast<uint64_t>(alternate.ss_sp);
-  if (here - low < alternate.ss_size) return here - low;
-  if (here - thread.low < thread.high - thread.low) return here - thread.low;
-  return UINT64_MAX;
 }
 
 }  // namespace
+
+std::optional<uint32_t> TickIndex(const siginfo_t& info) {
+  if (info.si_code != SI_TIMER) return PerfCookie(info);
+  return ParseTickCookie(reinterpret_cast<uint64_t>(info.si_value.sival_ptr));
+}
+
+struct SamplingEngine::TickCall {
+  SamplingEngine* engine;
+  ThreadState* thread;
+  const siginfo_t* info;
+  const ucontext_t* context;
+};
 
 constinit std::atomic<SamplingEngine*> SamplingEngine::ticking_{nullptr};
 
@@ -53,50 +60,59 @@ void SamplingEngine::OnSignal(int signal, siginfo_t* info, void* context) {
 
 bool SamplingEngine::HandleTick(const siginfo_t& info,
                                 const ucontext_t& context) {
-  if (info.si_code != SI_TIMER) return false;
-  const std::optional<uint32_t> index =
-      ParseTickCookie(reinterpret_cast<uint64_t>(info.si_value.sival_ptr));
+  const std::optional<uint32_t> index = TickIndex(info);
   if (!index.has_value()) return false;
+  if (info.si_code == POLL_IN && !has_used_perf_.load()) return false;
   ThreadState* thread = threads_.FindByIndex(*index);
-  // A tick that comes after its timer was deleted is nobody's.
-  if (thread == nullptr || thread->timer.id() != info.si_timerid) return true;
-  if (thread->busy.exchange(1) != 0) {  // invariant 1
-    recorder_->RecordLoss(*thread, LossCause::kReentry,
-                          TickWeightNs(config_.period_ns, info.si_overrun));
-    return true;
-  }
-  if (thread->timer.id() == info.si_timerid) {
-    const uint64_t weight_ns = TickWeightNs(config_.period_ns, info.si_overrun);
-    if (StackLeft(thread->stack, context.uc_stack) >= kStackNeeded) {
-      Tick(*thread, weight_ns, context);
-    } else {
-      thread->no_stack_ns += weight_ns;
-    }
+  // A tick that comes after its source was deleted is nobody's.
+  if (thread == nullptr || !thread->source.Sent(info)) return true;
+  // Every signal is blocked here, so this is no tick within a tick but one of
+  // another thread that had this state before.
+  if (thread->busy.exchange(1) != 0) return true;  // invariant 1
+  if (thread->source.Sent(info)) {
+    TickCall call = {this, thread, &info, &context};
+    CallOnStack(&RunTick, &call, thread->handler_stack_top());
   }
   thread->busy.store(0);
   return true;
 }
 
-// Not inlined: its frame is there only where there is room.
-[[gnu::noinline]] void SamplingEngine::Tick(ThreadState& thread,
-                                            uint64_t weight_ns,
-                                            const ucontext_t& context) {
-  if (!recorder_->sampling_wanted()) {
-    thread.timer.Disarm();
+void SamplingEngine::RunTick(void* argument) {
+  const auto& call = *static_cast<const TickCall*>(argument);
+  SamplingEngine& engine = *call.engine;
+  ThreadState& thread = *call.thread;
+  if (!engine.recorder_->sampling_wanted()) {
+    if (!engine.lock_.Try()) return;
+    thread.source.Disarm();
+    engine.lock_.Unlock();
     return;
   }
-  NoteNoStack(thread);
-  const Capture capture = {&thread, unwind::Registers::FromUcontext(context),
-                           thread.stack};
-  recorder_->Record(capture, SampleKind::kCpu, weight_ns);
-  ScanIfDue();
+  const Capture capture = {
+      &thread, unwind::Registers::FromUcontext(*call.context), thread.stack};
+  engine.recorder_->Record(capture, SampleKind::kCpu,
+                           engine.WeightNs(thread, *call.info));
+  engine.StartEventIfWanted(thread);
+  engine.ScanIfDue();
 }
 
-// Ticks that came without room even for this, as one loss.
-void SamplingEngine::NoteNoStack(ThreadState& thread) {
-  if (thread.no_stack_ns == 0) return;
-  recorder_->RecordLoss(thread, LossCause::kNoStack, thread.no_stack_ns);
-  thread.no_stack_ns = 0;
+// Beside timers only: it costs a system call.
+uint64_t SamplingEngine::WeightNs(const ThreadState& thread,
+                                  const siginfo_t& info) const {
+  if (config_.engine == Engine::kTimer) {
+    return TickWeightNs(config_.period_ns, info.si_overrun);
+  }
+  return OwnCpuNs() - thread.cpu_at_start_ns -
+         thread.weight_ns.load(std::memory_order_relaxed);
+}
+
+void SamplingEngine::StartEventIfWanted(ThreadState& thread) {
+  if (config_.engine == Engine::kTimer || thread.source.has_event() ||
+      thread.lacks_event || !IsAllowed(OptionalCall::kPerfEvent) ||
+      !lock_.Try()) {
+    return;
+  }
+  if (running_.load()) StartEvent(thread);
+  lock_.Unlock();
 }
 
 void SamplingEngine::ScanIfDue() {

@@ -44,7 +44,7 @@ Recording::Recording() {
   close(fd);
   recorder.Begin(self_unwinder(), writer);
   thread.max_depth = kMaxDepth;
-  if (!thread.frame_memory.Allocate(kMaxDepth * sizeof(unwind::Frame))) {
+  if (!thread.Reserve(kMaxDepth)) {
     Fail("no memory for frames");
   }
   recorder.AddThread(thread, gettid());

@@ -1,5 +1,6 @@
 #include "exporters/raw/comments.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -123,6 +124,14 @@ class CommentWriter {
   ProfileStream& stream_;
 };
 
+// Ticks that came as one with another, by the weights: the kernel's own tick is
+// slower than what was asked for, or it throttled.
+uint64_t MergedTicks(uint64_t period_ns, const Tally& tally) {
+  if (period_ns == 0) return 0;
+  const uint64_t ticks = tally.sampled_weight_ns / period_ns;
+  return ticks - std::min(ticks, tally.totals.samples);
+}
+
 }  // namespace
 
 void AddComment(TextView text, ProfileTables& tables, ProfileStream& stream) {
@@ -145,6 +154,7 @@ void AddComments(const SpoolReader& reader, const Tally& tally,
     comments.AddRate("rate", tally.totals.samples * kNanosPerSecond /
                                  tally.sampled_weight_ns);
   }
+  comments.AddCount("merged_ticks", MergedTicks(first.period_ns, tally));
   uint64_t cpu_ns = 0;
   for (size_t i = 0; i < reader.image_count(); ++i) {
     cpu_ns += reader.image(i).end_cpu_ns;

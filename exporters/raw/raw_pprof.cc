@@ -20,6 +20,7 @@ namespace {
 using collectors::ImageView;
 using collectors::SpoolReader;
 using collectors::SpoolStatus;
+using collectors::TextView;
 
 RawStatus FromSpoolStatus(SpoolStatus status) {
   switch (status) {
@@ -175,7 +176,12 @@ RawStatus WriteProfile(const SpoolReader& reader, const RawOptions& options,
   AddFunctions(tables, stream);
   AddStrings(tables, stream);
   stream.Flush();
-  if (totals != nullptr) *totals = samples.tally().totals;
+  if (totals != nullptr) {
+    *totals = samples.tally().totals;
+    const TextView engine = reader.image(0).engine;
+    memcpy(totals->engine, engine.data(),
+           std::min(engine.size(), sizeof(totals->engine) - 1));
+  }
   return tables.ok() ? stream.status() : RawStatus::kNoMemory;
 }
 

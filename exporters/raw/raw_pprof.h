@@ -47,6 +47,7 @@ struct RawTotals {
   uint64_t weight_ns = 0;  // sum of all weights, lost ones included
   uint32_t images = 0;
   uint32_t threads = 0;
+  char engine[16] = {};  // of the first image
 };
 [[nodiscard]] RawStatus WriteRawPprof(std::span<const uint8_t> spool,
                                       const RawOptions& options, ByteSink sink,

@@ -35,17 +35,26 @@ void TellSuccessors(const Settings& settings) {
   setenv("UNSPOOL_RESUME", text, 1);
 }
 
-// Once: under `unspool record` the summary says it, after exec it was said.
-void SayIfTickIsSlow(const Settings& settings) {
+// An engine that could not be had, and a rate that timers do not reach. The
+// latter the summary of `unspool record` says too.
+void SayEngine(const Settings& settings) {
+  const collectors::EngineChoice choice = GetSession().engine_choice();
   const uint64_t tick_ns = collectors::KernelTickNs();
-  if (settings.spool != nullptr || tick_ns == 0 ||
-      collectors::PeriodNs(settings.frequency) >= tick_ns) {
-    return;
+  const bool is_slow = choice.engine == collectors::Engine::kTimer &&
+                       collectors::PeriodNs(settings.frequency) < tick_ns;
+  const auto reached =
+      static_cast<unsigned>(collectors::kNsPerSecond / tick_ns);
+  if (choice.missed != collectors::Engine::kAuto) {
+    Say("cannot sample by %s: %s; sampling by %s%s",
+        collectors::EngineName(choice.missed),
+        collectors::DescribeObstacle(choice.obstacle),
+        collectors::EngineName(choice.engine),
+        is_slow ? ", at the kernel's tick; totals stay exact by weight" : "");
+  } else if (is_slow && settings.spool == nullptr) {
+    Say("asked for %u samples per second and thread, the kernel gives %u (its "
+        "tick); totals stay exact by weight",
+        settings.frequency, reached);
   }
-  Say("asked for %u samples per second and thread, the kernel gives %llu (its "
-      "tick); totals stay exact by weight",
-      settings.frequency,
-      static_cast<unsigned long long>(collectors::kNsPerSecond / tick_ns));
 }
 
 // A child of what `unspool record` records, not yet followed.
@@ -66,7 +75,7 @@ bool IsForeignChild(const Settings& settings) {
     Say("%s; profiling is off", problem.text);
   } else if (starts) {
     TellSuccessors(settings);
-    SayIfTickIsSlow(settings);
+    SayEngine(settings);
     if (settings.is_verbose) {
       Say("sampling at %u Hz, recording in %s", settings.frequency,
           settings.spool != nullptr ? settings.spool

@@ -40,13 +40,13 @@ uint64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
 
 uint64_t ProcessCpuNs() { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); }
 
-ImageFacts::ImageFacts(uint64_t period_ns) {
+ImageFacts::ImageFacts(uint64_t period_ns, const char* engine) {
   info_.pid = getpid();
   info_.parent_pid = getppid();
   info_.start_realtime_ns = ClockNs(CLOCK_REALTIME);
   info_.start_monotonic_ns = MonotonicNs();
   info_.period_ns = period_ns;
-  info_.engine = "timer";
+  info_.engine = engine;
   collectors::TaskName name{};
   if (gettid() == info_.pid) {
     collectors::ReadOwnTaskName(name);

@@ -21,7 +21,7 @@ class ImageFacts {
  public:
   // What cannot be found out (no /proc) stays empty.
   // Not async-signal-safe: reads files.
-  explicit ImageFacts(uint64_t period_ns);
+  ImageFacts(uint64_t period_ns, const char* engine);
 
   const collectors::ImageInfo& info() const { return info_; }
 

@@ -72,7 +72,7 @@ UNSPOOL_EXPORT int sigaction(int signal, const struct sigaction* action,
 // BSD semantics, as glibc's (signal(2)).
 UNSPOOL_EXPORT sighandler_t signal(int signal, sighandler_t handler) noexcept {
   namespace profiler = unspool::profiler;
-  if (!unspool::collectors::IsSampleSignal(signal) || handler == SIG_ERR) {
+  if (!unspool::collectors::MayBeOurs(signal) || handler == SIG_ERR) {
     return profiler::next_signal.get()(signal, handler);
   }
   struct sigaction action {};

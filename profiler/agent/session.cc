@@ -81,6 +81,8 @@ Problem Session::Start(const Settings& settings) {
   if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("timers");
   is_for_tool_ = settings.spool != nullptr && settings.root_pid == getpid();
   frequency_ = settings.frequency;
+  engine_choice_ = collectors::ChooseEngine(settings.engine,
+                                            collectors::PeriodNs(frequency_));
   if (!is_for_tool_) {
     const Problem problem = ChooseOutput(settings);
     if (!problem.ok()) return problem;
@@ -141,7 +143,8 @@ Problem Session::OpenSpool(const Settings& settings) {
 }
 
 Problem Session::MapSpool(const Settings& settings, const SpoolFile& file) {
-  const ImageFacts facts(collectors::PeriodNs(settings.frequency));
+  const ImageFacts facts(collectors::PeriodNs(settings.frequency),
+                         EngineName(engine_choice_.engine));
   const SpoolStatus status = writer_.Open(file.fd.get(), facts.info());
   if (status != SpoolStatus::kOk) return DescribeSpool(status, file.path);
   memcpy(spool_path_, file.path, sizeof(spool_path_));
@@ -154,6 +157,7 @@ Problem Session::StartEngine(const Settings& settings) {
   }
   recorder_.Begin(unwinder_, writer_);
   collectors::SamplingEngine::Config config;
+  config.engine = engine_choice_.engine;
   config.period_ns = collectors::PeriodNs(settings.frequency);
   config.max_depth = settings.max_depth;
   config.signal = settings.signal;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "collectors/engine_choice.h"
 #include "collectors/recorder.h"
 #include "collectors/sampling_engine.h"
 #include "collectors/spool/spool_writer.h"
@@ -52,6 +53,8 @@ class Session {
   bool is_running() const { return engine_.is_running(); }
 
   collectors::SamplingEngine& engine() { return engine_; }
+  // Of the last Start(). Not async-signal-safe: one caller.
+  collectors::EngineChoice engine_choice() const { return engine_choice_; }
   unwind::SelfUnwinder& unwinder() { return unwinder_; }
 
   // For the child after fork, where everything is off until it starts a
@@ -76,6 +79,7 @@ class Session {
   bool is_recording_ = false;
   bool is_for_tool_ = false;  // the tool keeps the spool and writes the profile
   uint32_t frequency_ = 0;
+  collectors::EngineChoice engine_choice_;
   OutputName output_;
   char spool_path_[PATH_MAX] = {};
   unwind::SelfUnwinder unwinder_;

@@ -80,9 +80,9 @@ constexpr Variable kVariables[] = {
      [](const char* value, Settings* s) {
        return ParseSignal(value, &s->signal);
      }},
-    {"UNSPOOL_ENGINE", "auto or timer",
-     [](const char* value, Settings*) {
-       return Equals(value, "auto") || Equals(value, "timer");
+    {"UNSPOOL_ENGINE", "auto, timer, perf or trap",
+     [](const char* value, Settings* s) {
+       return collectors::ParseEngine(value, &s->engine);
      }},
     {"UNSPOOL_CLOCK", "cpu",
      [](const char* value, Settings*) { return Equals(value, "cpu"); }},

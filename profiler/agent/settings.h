@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "collectors/engine_choice.h"
 #include "profiler/agent/message.h"
 #include "profiler/include/unspool/unspool.h"
 
@@ -22,6 +23,7 @@ struct Settings {
   uint32_t frequency = 100;
   uint32_t max_depth = 1024;
   int signal = SIGPROF;
+  collectors::Engine engine = collectors::Engine::kAuto;
   // Set by `unspool record` for its child, and by an agent for the process that
   // its own becomes by exec; README.md describes them.
   const char* spool = nullptr;   // UNSPOOL_SPOOL

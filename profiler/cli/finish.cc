@@ -101,7 +101,7 @@ void FinishRecording(const RecordOptions& options, const std::string& output,
     throw Failure(kExitFailure, "cannot write " + Quoted(output) + ": " +
                                     problem + "; " + SaveSpool(spool, output));
   }
-  facts.engine = "timer";
+  facts.engine = facts.totals.engine;
   facts.frequency = options.frequency;
   facts.cpu_time_ns = options.duration.has_value() ? 0 : end.cpu_time_ns;
   const bool is_pattern = options.output.find('%') != std::string::npos;

@@ -54,7 +54,7 @@ void AddRecord(CLI::App& app, RecordTexts& texts) {
   add("-d,--duration", texts.seconds, "SECONDS",
       "Stop sampling after that; the program runs on");
   add("--engine", texts.engine, "ENGINE",
-      "What interrupts the program: auto, timer [auto]");
+      "What interrupts the program: auto, timer, perf, trap [auto]");
   add("--clock", texts.clock, "CLOCK", "Time that is sampled: cpu [cpu]");
   add("--max-depth", texts.max_depth, "N",
       "Frames kept of a stack, innermost first [1024]");
@@ -123,7 +123,8 @@ RecordOptions CheckRecord(const CLI::App& app, const RecordTexts& texts,
           });
   Resolve(app, "--engine", texts.engine, "UNSPOOL_ENGINE", env,
           [&](const char* name, const std::string& text) {
-            options.engine = ParseChoice(name, text, {"auto", "timer"});
+            options.engine =
+                ParseChoice(name, text, {"auto", "timer", "perf", "trap"});
           });
   Resolve(app, "--clock", texts.clock, "UNSPOOL_CLOCK", env,
           [&](const char* name, const std::string& text) {

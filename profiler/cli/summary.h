@@ -12,7 +12,7 @@ namespace unspool::profiler {
 
 struct SummaryFacts {
   exporters::RawTotals totals;
-  std::string engine;        // that took the samples: "timer"
+  std::string engine;        // that took the samples, such as "timer"
   uint32_t frequency = 0;    // asked for, in Hz
   uint64_t cpu_time_ns = 0;  // of the program and its waited-for children;
                              // 0: unknown, or it was not all to be sampled

@@ -23,6 +23,7 @@ SETUP_SOURCES = (
     "unwind/own_files.*",
     "unwind/self_unwinder_setup.*",
     "unwind/startup_object.*",
+    "collectors/engine_choice.*",
     "collectors/seccomp_probe.*",
     "collectors/stack_bounds.*",
     "collectors/spool/*_setup.cc",
@@ -42,6 +43,20 @@ SETUP_CALLS = {
 
 # The signal handler, as the linker knows it: SamplingEngine::OnSignal.
 HANDLER = "_ZN7unspool10collectors14SamplingEngine8OnSignalEiP9siginfo_tPv"
+
+# What it does on the thread state's own stack: SamplingEngine::RunTick.
+TICK = "_ZN7unspool10collectors14SamplingEngine7RunTickEPv"
+
+# Not for ticks: the program's own signals.
+FORWARD = "_ZN7unspool10collectors13ForwardSignalEiP9siginfo_tPv"
+
+# Assembly, which GCC gives no figures for: bytes of its own on the caller's
+# stack, and what it calls there.
+ASSEMBLY = {
+    "unspool_call_on_stack": (24, None),
+    "unspool_call_in_child":
+        (24, "_ZN7unspool10collectors12_GLOBAL__N_110RunInChildEPv"),
+}
 
 # Functions that call through a pointer, and what that may be.
 INDIRECT_CALLS = {

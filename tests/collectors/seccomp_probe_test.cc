@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,29 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/collectors/one_call_filter.h"
 #include "unwind/self_memory.h"
 
 namespace unspool::collectors {
 namespace {
-
-// A filter that allows everything but one call.
-class OneCallFilter {
- public:
-  OneCallFilter(uint32_t call, uint32_t action)
-      : code_{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-              BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-              BPF_STMT(BPF_RET | BPF_K, action),
-              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)},
-        program_{4, code_} {}
-
-  SeccompRequest request() const {
-    return {SECCOMP_SET_MODE_FILTER, &program_};
-  }
-
- private:
-  sock_filter code_[4];
-  sock_fprog program_;
-};
 
 class SeccompProbeTest : public testing::Test {
  protected:

@@ -149,6 +149,12 @@ TEST_F(SignalActionTest, HandlerRestartsCallsAndHasAllSignalsBlocked) {
   EXPECT_EQ(sigismember(&action.sa_mask, SIGTERM), 1);
 }
 
+TEST(SampleSignal, TrapsMayBeOursButNeverAreSampleSignals) {
+  EXPECT_TRUE(MayBeOurs(SIGTRAP));
+  EXPECT_TRUE(MayBeOurs(SIGPROF));
+  EXPECT_FALSE(MayBeOurs(SIGSEGV));
+}
+
 TEST(SampleSignal, IsAStandardOneThatCanBeCaughtAndNoInstructionRaises) {
   for (const int good : {SIGPROF, SIGVTALRM, SIGALRM, SIGUSR1, SIGURG, SIGIO}) {
     EXPECT_TRUE(IsSampleSignal(good)) << good;

@@ -55,10 +55,14 @@ bool TryCopyMemory(void* page) {
 }
 
 bool TryPopulate(void* page) {
+  // Advice only: it must not kill.
+  Call(SYS_madvise, page, unwind::kPageSize, MADV_NOHUGEPAGE);
   // EINVAL: before Linux 5.14, where the spool does without.
   const long result =
       Call(SYS_madvise, page, unwind::kPageSize, MADV_POPULATE_WRITE);
-  return result == 0 || result == -EINVAL;
+  return (result == 0 || result == -EINVAL) &&
+         Call(SYS_mprotect, page, unwind::kPageSize, PROT_READ | PROT_WRITE) ==
+             0;
 }
 
 // With all the calls that an event takes. Whether the kernel gives one is for

@@ -39,6 +39,11 @@ T FetchAdd(T& word, std::type_identity_t<T> value) {
   return __atomic_fetch_add(&word, value, __ATOMIC_RELAXED);
 }
 
+template <AtomicWord T>
+T FetchOr(T& word, std::type_identity_t<T> bits) {
+  return __atomic_fetch_or(&word, bits, __ATOMIC_RELAXED);
+}
+
 // Replaces `expected`; false: *expected is what was found instead.
 template <AtomicWord T>
 bool CompareExchange(T& word, T* expected, std::type_identity_t<T> desired) {

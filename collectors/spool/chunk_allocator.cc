@@ -19,10 +19,10 @@ constexpr int kMaxTries = 1000;
 uint8_t* ChunkAllocator::Allocate(uint32_t pages) {
   if (pages >= refused_pages_.load(std::memory_order_relaxed)) return nullptr;
   uint64_t page = LoadRelaxed(header()->next_free_page);
+  const uint64_t usable = usable_pages_.load(std::memory_order_relaxed);
   for (int tries = 0; tries < kMaxTries; ++tries) {
     // Other processes can store there: what is found is checked every time.
-    if (page < kFirstChunkPage || page > usable_pages_ ||
-        pages > usable_pages_ - page) {
+    if (page < kFirstChunkPage || page > usable || pages > usable - page) {
       return nullptr;
     }
     uint8_t* chunk = At(page * kSpoolPageSize);
@@ -39,7 +39,7 @@ uint8_t* ChunkAllocator::Allocate(uint32_t pages) {
 }
 
 bool ChunkAllocator::Populate(uint8_t* chunk, uint32_t pages) const {
-  return is_preallocated_ ||
+  return is_preallocated_.load(std::memory_order_relaxed) ||
          madvise(chunk, pages * kSpoolPageSize, MADV_POPULATE_WRITE) == 0;
 }
 

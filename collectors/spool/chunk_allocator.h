@@ -62,6 +62,9 @@ class ChunkAllocator {
   bool is_mapped() const { return base_ != nullptr; }
   // Of this image, counted from 0 in the order in which images came.
   uint32_t image() const { return image_; }
+  // From now on without a system call: populates the next pages, up to `pages`
+  // of them, and gives out no others. Not async-signal-safe: one caller.
+  void StopGrowing(uint64_t pages);
   // All that was handed out until now, for reading; empty if the kernel refuses
   // that. Async-signal-safe.
   std::span<const uint8_t> bytes();
@@ -79,10 +82,12 @@ class ChunkAllocator {
   SpoolStatus ChoosePopulation(int fd);
 
   uint8_t* base_ = nullptr;
-  uint64_t capacity_pages_ = 0;  // what is mapped
-  uint64_t usable_pages_ = 0;    // what may be handed out
+  uint64_t capacity_pages_ = 0;             // what is mapped
+  std::atomic<uint64_t> usable_pages_ = 0;  // what may be handed out
   uint32_t image_ = 0;
-  bool is_preallocated_ = false;  // Linux < 5.14, which cannot populate
+  // All usable pages are populated: before Linux 5.14, which cannot populate
+  // chunk by chunk, and once growing has stopped.
+  std::atomic<bool> is_preallocated_ = false;
   // Populating that many pages failed: asking again at every sample would cost
   // a call each. A smaller chunk may still find room.
   std::atomic<uint32_t> refused_pages_ = kNothingRefused;

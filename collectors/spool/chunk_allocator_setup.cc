@@ -78,7 +78,7 @@ SpoolStatus ChunkAllocator::MapFile(int fd) {
     if (base != MAP_FAILED) {
       base_ = static_cast<uint8_t*>(base);
       capacity_pages_ = pages;
-      usable_pages_ = pages;
+      usable_pages_.store(pages);
       return SpoolStatus::kOk;
     }
     if (errno != ENOMEM) return SpoolStatus::kBadDescriptor;
@@ -105,15 +105,31 @@ SpoolStatus ChunkAllocator::ChoosePopulation(int fd) {
     return SpoolStatus::kOk;
   }
   if (errno != EINVAL) return SpoolStatus::kNoMemory;
-  is_preallocated_ = true;
+  is_preallocated_.store(true);
   const uint64_t next = LoadRelaxed(header()->next_free_page);
   if (next >= capacity_pages_) return SpoolStatus::kTooSmall;
-  usable_pages_ =
+  const uint64_t usable =
       std::min(capacity_pages_, next + kPreallocatedBytes / kSpoolPageSize);
-  if (fallocate(fd, 0, 0, usable_pages_ * kSpoolPageSize) != 0) {
+  usable_pages_.store(usable);
+  if (fallocate(fd, 0, 0, usable * kSpoolPageSize) != 0) {
     return SpoolStatus::kNoMemory;
   }
   return SpoolStatus::kOk;
+}
+
+// Other images that record in the spool take from the populated pages, too.
+void ChunkAllocator::StopGrowing(uint64_t pages) {
+  const uint64_t usable = usable_pages_.load();
+  const uint64_t next = std::min(LoadRelaxed(header()->next_free_page), usable);
+  pages = std::min(pages, usable - next);
+  if (!is_preallocated_.load() && pages != 0 &&
+      (!MakeAccessible(next, pages) ||
+       madvise(At(next * kSpoolPageSize), pages * kSpoolPageSize,
+               MADV_POPULATE_WRITE) != 0)) {
+    pages = 0;
+  }
+  usable_pages_.store(next + pages);
+  is_preallocated_.store(true);
 }
 
 void ChunkAllocator::Reset(bool unmap) {
@@ -122,9 +138,9 @@ void ChunkAllocator::Reset(bool unmap) {
   }
   base_ = nullptr;
   capacity_pages_ = 0;
-  usable_pages_ = 0;
+  usable_pages_.store(0);
   image_ = 0;
-  is_preallocated_ = false;
+  is_preallocated_.store(false);
   refused_pages_.store(kNothingRefused, std::memory_order_relaxed);
   for (auto& word : windows_) word.store(0, std::memory_order_relaxed);
 }

@@ -31,6 +31,8 @@ class ModuleLog {
   ModuleLog(const ModuleLog&) = delete;
   ModuleLog& operator=(const ModuleLog&) = delete;
 
+  // Maps what Add would map later. Async-signal-safe.
+  void MapAll() { biases_.FindOrMap(kMaxModules); }
   // As ChunkAllocator::Reset.
   void Reset(bool unmap);
 

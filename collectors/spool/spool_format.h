@@ -46,8 +46,11 @@ struct SpoolControl {
   uint32_t sampling;    // atomic: 1 = sample, 0 = the tool asked to stop (-d)
   uint32_t next_image;  // atomic: images that have opened this spool
   LossCounter lost;     // of images that found no room for their record
+  uint32_t said;        // atomic: what a process has told the user, by bit
+  uint32_t reserved;
 };
-static_assert(sizeof(SpoolControl) == 24);
+static_assert(sizeof(SpoolControl) == 32);
+static_assert(offsetof(SpoolControl, said) == 24);
 static_assert(offsetof(SpoolControl, next_image) == 4);
 static_assert(offsetof(SpoolControl, lost) == 8);
 
@@ -217,8 +220,10 @@ inline constexpr uint32_t kMaxNodes = 1u << 26;  // ids are below
 constexpr uint32_t RootNode(unwind::WalkEnd end) {
   return 1 + static_cast<uint32_t>(end);
 }
+// Stands for a stack: of a thread that could run, and waited for a CPU.
+inline constexpr uint32_t kRunnableNode = kFirstNode - 1;
 static_assert(RootNode(static_cast<unwind::WalkEnd>(unwind::kWalkEndCount)) <=
-              kFirstNode);
+              kRunnableNode);
 
 // kNodes chunk 0 is small, so that a short program takes little; all others are
 // as large as kNodeChunkPages.

@@ -29,6 +29,11 @@ bool SpoolWriter::AddModule(unwind::ModuleId id, const unwind::Module& module) {
   return modules_.Add(chunks_, id, module);
 }
 
+bool SpoolWriter::IsFirstToSay(uint32_t subject) {
+  const uint32_t bit = uint32_t{1} << (subject % 32);
+  return (FetchOr(chunks_.control()->said, bit) & bit) == 0;
+}
+
 void SpoolWriter::AddThread(ThreadLog& log, int32_t tid, const char* name) {
   log.tid = tid;
   SetThreadName(log, name);

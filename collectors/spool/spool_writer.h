@@ -64,6 +64,15 @@ class SpoolWriter {
   // is the spool's first. Async-signal-safe.
   bool has_recorded() const { return image_.Find() != nullptr; }
 
+  // From now on without a system call: the spool gets room for
+  // kLastGrowthBytes more, and what does not fit there is lost. For programs
+  // that are about to forbid the calls. Not async-signal-safe: one caller.
+  void StopGrowing();
+
+  // True, once for each of 32 `subjects` in all processes that record into the
+  // spool: for lines that are said once. Async-signal-safe.
+  bool IsFirstToSay(uint32_t subject);
+
   // Unmaps. Nothing may record at that time. Not async-signal-safe: a handler
   // of another thread would fault.
   void Close();
@@ -133,6 +142,9 @@ class SpoolWriter {
 };
 
 static_assert(std::is_trivially_destructible_v<SpoolWriter>);
+
+// What StopGrowing() leaves room for.
+inline constexpr uint64_t kLastGrowthBytes = 4 << 20;
 
 // What Open() allocates of the file where the kernel cannot populate pages.
 inline constexpr uint64_t kPreallocatedBytes = 16 << 20;

@@ -40,7 +40,8 @@ SpoolStatus SpoolWriter::Create(int fd, uint64_t capacity_bytes) {
   if (ftruncate(fd, pages * kSpoolPageSize) != 0) {
     return SpoolStatus::kBadDescriptor;
   }
-  const SpoolControl control{.sampling = 1, .next_image = 0, .lost = {}};
+  const SpoolControl control{
+      .sampling = 1, .next_image = 0, .lost = {}, .said = 0, .reserved = 0};
   SpoolStatus status = WriteAll(fd, &control, sizeof(control), kSpoolPageSize);
   if (status != SpoolStatus::kOk) return status;
   const SpoolHeader header{.magic = kSpoolMagic,
@@ -65,6 +66,12 @@ SpoolStatus SpoolWriter::Open(int fd, const ImageInfo& info, AtFork at_fork) {
     Reset(/*unmap=*/true);
   }
   return status;
+}
+
+void SpoolWriter::StopGrowing() {
+  chunks_.StopGrowing(kLastGrowthBytes / kSpoolPageSize);
+  stacks_.MapAll();
+  modules_.MapAll();
 }
 
 void SpoolWriter::Close() { Reset(/*unmap=*/true); }

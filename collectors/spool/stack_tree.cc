@@ -32,6 +32,11 @@ bool IsSame(const StackNode& a, const StackNode& b) {
 
 }  // namespace
 
+void StackTree::MapAll() {
+  for (size_t i = 0; i < kMaxLevels; ++i) levels_[i].FindOrMap(LevelSlots(i));
+  chunk_pages_.FindOrMap(kMaxChunks);
+}
+
 uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint32_t parent,
                               uint32_t module_and_flags, uint64_t offset) {
   const StackNode key{parent, module_and_flags, offset};

@@ -35,6 +35,8 @@ class StackTree {
   StackTree(const StackTree&) = delete;
   StackTree& operator=(const StackTree&) = delete;
 
+  // Maps what FindOrAdd would map later. Async-signal-safe.
+  void MapAll();
   // As ChunkAllocator::Reset.
   void Reset(bool unmap);
 

@@ -24,7 +24,7 @@ constexpr std::array<Consequence, collectors::kOptionalCallCount> kConsequences{
     {{OptionalCall::kCopyMemory,
       "process_vm_readv (stacks end at libraries that were loaded later)"},
      {OptionalCall::kPopulate,
-      "madvise (the recording cannot grow much further)"},
+      "madvise (the recording has room for 4 MiB more)"},
      {OptionalCall::kPerfEvent, "perf_event_open (timers are used instead)"},
      {OptionalCall::kThreads,
       "what sampling new threads takes, and the end of sampling (the recording "
@@ -35,11 +35,27 @@ constexpr std::array<Consequence, collectors::kOptionalCallCount> kConsequences{
       "did not make go unseen)"},
      {OptionalCall::kThreadName, "prctl (threads keep their first names)"}}};
 
+Notice NoticeOf(OptionalCall call) {
+  return static_cast<Notice>(static_cast<uint32_t>(Notice::kForbiddenCall) +
+                             static_cast<uint32_t>(call));
+}
+
+}  // namespace
+
+OptionalCallSet AdaptToFilter() {
+  if (!collectors::HasSeccompFilter()) return {};
+  collectors::SetForbiddenCalls(collectors::FindForbiddenCalls(nullptr));
+  return collectors::ForbiddenCalls();
+}
+
 void SayWhatIsForbidden(OptionalCallSet calls) {
   char list[400] = "";
   size_t size = 0;
   for (const Consequence& consequence : kConsequences) {
-    if (!calls.Has(consequence.call)) continue;
+    if (!calls.Has(consequence.call) ||
+        !GetSession().IsFirstToSay(NoticeOf(consequence.call))) {
+      continue;
+    }
     size +=
         static_cast<size_t>(snprintf(list + size, sizeof(list) - size, "%s%s",
                                      size == 0 ? "" : ", ", consequence.text));
@@ -48,25 +64,16 @@ void SayWhatIsForbidden(OptionalCallSet calls) {
   if (size != 0) Say("the program's seccomp filter forbids %s", list);
 }
 
-// Says only what is new.
-void Adapt(OptionalCallSet before, OptionalCallSet found) {
-  const uint32_t added = found.bits() & ~before.bits();
-  SayWhatIsForbidden(OptionalCallSet::FromBits(added));
-  collectors::SetForbiddenCalls(before | found);
-}
-
-}  // namespace
-
-void AdaptToFilter() {
-  if (!collectors::HasSeccompFilter()) return;
-  Adapt(collectors::ForbiddenCalls(), collectors::FindForbiddenCalls(nullptr));
-}
-
 OptionalCallSet AdaptToRequest(const collectors::SeccompRequest& request) {
   const OptionalCallSet before = collectors::ForbiddenCalls();
   if (!GetSession().is_running()) return before;
   const collectors::SignalBlock signals;
-  Adapt(before, collectors::FindForbiddenCalls(&request));
+  const OptionalCallSet found = collectors::FindForbiddenCalls(&request);
+  const OptionalCallSet added =
+      OptionalCallSet::FromBits(found.bits() & ~before.bits());
+  SayWhatIsForbidden(added);
+  if (added.Has(OptionalCall::kPopulate)) GetSession().StopGrowing();
+  collectors::SetForbiddenCalls(before | found);
   return before;
 }
 

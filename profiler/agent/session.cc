@@ -77,8 +77,10 @@ Problem Session::Start(const Settings& settings) {
   ForgetIfForked();
   RegisterForkHandler();
   if (is_recording_) return MakeProblem(EALREADY, "sampling runs already");
-  AdaptToFilter();
+  const collectors::OptionalCallSet forbidden = AdaptToFilter();
   if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("timers");
+  if (!IsAllowed(OptionalCall::kPopulate)) return FilterProblem("madvise");
+  is_first_process_ = settings.root_pid == 0 || settings.root_pid == getpid();
   is_for_tool_ = settings.spool != nullptr && settings.root_pid == getpid();
   frequency_ = settings.frequency;
   engine_choice_ = collectors::ChooseEngine(settings.engine,
@@ -92,6 +94,7 @@ Problem Session::Start(const Settings& settings) {
   problem = StartEngine(settings);
   if (!problem.ok()) CloseSpool(/*keep=*/false);
   is_recording_ = problem.ok();
+  if (is_recording_) SayWhatIsForbidden(forbidden);
   return problem;
 }
 
@@ -112,8 +115,7 @@ Problem Session::ChooseOutput(const Settings& settings) {
   facts.program = program_invocation_short_name;
   facts.time_s = static_cast<uint64_t>(time(nullptr));
   facts.host = host.nodename;
-  facts.is_first_process =
-      settings.root_pid == 0 || settings.root_pid == getpid();
+  facts.is_first_process = is_first_process_;
   facts.directory = getcwd(directory, sizeof(directory));
   if (facts.directory == nullptr) {
     return MakeProblem(errno, "cannot find the current directory: %s",
@@ -206,6 +208,16 @@ void Session::GetState(unspool_state* state) {
 Problem Session::WriteProfileNow() {
   if (!IsAllowed(OptionalCall::kFiles)) return FilterProblem("writing files");
   return WriteProfile(writer_.bytes(), MonotonicNs(), output_);
+}
+
+bool Session::IsFirstToSay(Notice notice) {
+  return (is_for_tool_ || is_first_process_) &&
+         writer_.IsFirstToSay(static_cast<uint32_t>(notice));
+}
+
+void Session::StopGrowing() {
+  QuietLock lock(lock_);
+  if (is_recording_ && !is_forked_) writer_.StopGrowing();
 }
 
 void Session::NoteEnd() { writer_.NoteEnd(MonotonicNs(), ProcessCpuNs()); }

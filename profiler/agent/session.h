@@ -20,6 +20,13 @@
 
 namespace unspool::profiler {
 
+// What is said once per recording, however many processes find it out: bits of
+// the spool's control page.
+enum class Notice : uint32_t {
+  kForbiddenCall = 0,  // + OptionalCall
+  kEngine = 8,         // a fallback of the tick source
+};
+
 // All there is in a process, GetSession(). Never destroyed: ticks may come
 // late. Calls are serialized; any thread.
 class Session {
@@ -49,6 +56,15 @@ class Session {
   // this one becomes by exec. Not async-signal-safe: one caller.
   const char* spool_path() const { return spool_path_; }
 
+  // True if this process is the one to tell the user of `notice`: once per
+  // recording; with a spool of its own, only the first process.
+  // Async-signal-safe; while it is running.
+  bool IsFirstToSay(Notice notice);
+
+  // Makes the recording ready for a program that is about to forbid what
+  // growing takes. Not async-signal-safe: takes the lock.
+  void StopGrowing();
+
   // True in the process that started, until Stop(). Async-signal-safe.
   bool is_running() const { return engine_.is_running(); }
 
@@ -77,6 +93,7 @@ class Session {
   bool is_forked_ = false;  // and the members below are the parent's
   bool has_fork_handler_ = false;
   bool is_recording_ = false;
+  bool is_first_process_ = false;
   bool is_for_tool_ = false;  // the tool keeps the spool and writes the profile
   uint32_t frequency_ = 0;
   collectors::EngineChoice engine_choice_;

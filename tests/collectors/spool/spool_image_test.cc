@@ -95,6 +95,18 @@ TEST_F(SpoolImageTest, AnotherImageThatRecordsNothingTakesNothing) {
   EXPECT_EQ(control.next_image, 3u);
 }
 
+TEST_F(SpoolImageTest, EachThingIsSaidByOneImage) {
+  SpoolWriter other;
+  ASSERT_EQ(other.Open(spool_.fd(), TestImage(3)), SpoolStatus::kOk);
+  EXPECT_TRUE(other.IsFirstToSay(7));
+  EXPECT_FALSE(other.IsFirstToSay(7));
+  EXPECT_TRUE(other.IsFirstToSay(6));
+  SpoolWriter third;
+  ASSERT_EQ(third.Open(spool_.fd(), TestImage(4)), SpoolStatus::kOk);
+  EXPECT_FALSE(third.IsFirstToSay(7));
+  EXPECT_TRUE(third.IsFirstToSay(31));
+}
+
 TEST_F(SpoolImageTest, WhateverIsRecordedFirstBringsTheImageAndItsProgram) {
   const struct {
     const char* name;

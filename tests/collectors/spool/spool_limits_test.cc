@@ -305,6 +305,40 @@ TEST(SpoolLimits, OldKernelGetsABoundedSpoolThatIsAllocatedAtOpen) {
             kPreallocatedBytes + kFirstChunkPage * kSpoolPageSize);
 }
 
+// From now on the process dies of what growing takes.
+bool ForbidGrowing() {
+  const sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), const_cast<sock_filter*>(filter)};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(SpoolLimits, AfterGrowingStoppedThereIsRoomAndNoSystemCall) {
+  TestSpool spool(4 * kLastGrowthBytes);
+  const int result = RunInChild([&] {
+    SpoolWriter writer;
+    if (writer.Open(spool.fd(), TestImage()) != SpoolStatus::kOk) return 1;
+    ThreadLog log;
+    writer.AddThread(log, 1, "app");
+    if (RecordNewStacks(writer, log, 10).lost != 0) return 2;
+    writer.StopGrowing();
+    if (!ForbidGrowing()) return 3;
+    return RecordNewStacks(writer, log, 200'000).lost != 0 ? 0 : 4;
+  });
+  EXPECT_EQ(result, 0);
+  const Kept all = CountKept(spool.Bytes());
+  EXPECT_EQ(all.kept + all.lost, 200'010u);
+  // A node and its counter take 48 bytes, in chunks that double.
+  EXPECT_GT(all.kept, kLastGrowthBytes / 128);
+}
+
 TEST(SpoolLimits, FullDiskAtOpenIsAStatus) {
   TestSpool spool;
   const int result = RunInChild([&] {

@@ -46,12 +46,19 @@ void Recorder::Record(const Capture& capture, SampleKind kind,
 bool Recorder::AddSample(const Capture& capture, SampleKind kind,
                          uint64_t weight) {
   ThreadState& thread = *capture.thread;
-  const std::span<unwind::Frame> room = thread.frames();
-  const unwind::WalkResult walk =
-      unwinder_->Walk(capture.registers, capture.stack, thread.scratch, room);
-  const std::span<const unwind::Frame> frames = room.first(walk.depth);
-  const NodeId stack = writer_->AddStack(frames, walk.end);
+  const NodeId stack = AddStack(capture.registers, capture.stack,
+                                thread.scratch, thread.frames());
   return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
+}
+
+NodeId Recorder::AddStack(const unwind::Registers& registers,
+                          const unwind::StackBounds& bounds,
+                          unwind::WalkScratch& scratch,
+                          std::span<unwind::Frame> room) {
+  const unwind::WalkResult walk =
+      unwinder_->Walk(registers, bounds, scratch, room);
+  const std::span<const unwind::Frame> frames = room.first(walk.depth);
+  return writer_->AddStack(frames, walk.end);
 }
 
 void Recorder::RecordLoss(ThreadState& thread, LossCause cause,

@@ -4,6 +4,7 @@
 #define UNSPOOL_COLLECTORS_RECORDER_H_
 
 #include <cstdint>
+#include <span>
 
 #include "collectors/capture.h"
 #include "collectors/spool/spool_format.h"
@@ -34,6 +35,13 @@ class Recorder {
   // kind's unit) for it; counts a loss where the spool has no room.
   // Async-signal-safe.
   void Record(const Capture& capture, SampleKind kind, uint64_t weight);
+
+  // Walks a stack of this process from `registers` and adds it to the spool,
+  // with the modules that it needs; `bounds` as for SelfUnwinder::Walk, `room`
+  // for its frames. 0: no room in the spool. Async-signal-safe.
+  NodeId AddStack(const unwind::Registers& registers,
+                  const unwind::StackBounds& bounds,
+                  unwind::WalkScratch& scratch, std::span<unwind::Frame> room);
 
   // Counts a sample that was not taken. Async-signal-safe.
   void RecordLoss(ThreadState& thread, LossCause cause, uint64_t weight);

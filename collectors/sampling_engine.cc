@@ -81,7 +81,7 @@ void SamplingEngine::Stop(const sigset_t& own_mask) {
   // All sources first: what comes now is not the program's time any more.
   threads_.ForEach([](ThreadState& state) { state.source.Disarm(); });
   // What nobody told of and no tick found is taken in, to be counted.
-  if (CountTasks() != threads_.used()) Scan(CountFrom::kBirth);
+  if (!AreTasksKnown()) Scan(CountFrom::kBirth);
   threads_.ForEach([&](ThreadState& state) {
     state.source.Delete();
     WaitForHandler(state);
@@ -157,10 +157,17 @@ SamplingEngine::Totals SamplingEngine::totals() {
   return totals;
 }
 
+// By their number alone, which costs one stat().
+bool SamplingEngine::AreTasksKnown() const {
+  const uint32_t own = config_.helper_tid != 0 ? 1 : 0;
+  return CountTasks() == threads_.used() + own;
+}
+
 void SamplingEngine::Scan(CountFrom from) {
   ReapEnded();
   TaskList tasks;
   while (const int32_t tid = tasks.Next()) {
+    if (tid == config_.helper_tid) continue;
     if (threads_.FindByTid(tid) == nullptr) Adopt(tid, from);
   }
 }

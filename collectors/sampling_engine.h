@@ -47,7 +47,8 @@ class SamplingEngine {
     Engine engine = Engine::kTimer;  // as ChooseEngine() gave it
     uint64_t period_ns = 0;
     uint32_t max_depth = 0;
-    int signal = 0;  // IsSampleSignal() accepts it
+    int signal = 0;          // IsSampleSignal() accepts it
+    int32_t helper_tid = 0;  // a thread of ours (WallClock): not sampled
   };
   enum class StartStatus : uint8_t {
     kOk,
@@ -130,6 +131,7 @@ class SamplingEngine {
 
   // All below: lock held.
   StartStatus BeginCallingThread();
+  bool AreTasksKnown() const;
   void Scan(CountFrom from);
   void ReapEnded();
   ThreadState* Adopt(int32_t tid, CountFrom from);

@@ -23,7 +23,7 @@ int OpenForReading(const char* path, int flags = 0) {
 
 void CloseRaw(int fd) { syscall(SYS_close, fd); }
 
-// "/proc/self/task/TID/FILE"; `file` is at most 8 bytes.
+// "/proc/self/task/TID/FILE"; `file` is at most 11 bytes.
 class TaskPath {
  public:
   TaskPath(int32_t tid, const char* file) {
@@ -119,10 +119,13 @@ uint32_t CountTasks() {
   return static_cast<uint32_t>(status.st_nlink - 2);
 }
 
+size_t ReadTaskFile(int32_t tid, const char* file, char* buffer, size_t size) {
+  return ReadBeginning(TaskPath(tid, file).text(), buffer, size);
+}
+
 bool IsSignalBlocked(int32_t tid, int signal) {
   char stat[1024];
-  const size_t size =
-      ReadBeginning(TaskPath(tid, "stat").text(), stat, sizeof(stat));
+  const size_t size = ReadTaskFile(tid, "stat", stat, sizeof(stat));
   // The name, field 2, is in parentheses and may hold any byte.
   const void* name_end = memrchr(stat, ')', size);
   if (name_end == nullptr) return false;
@@ -134,8 +137,7 @@ bool IsSignalBlocked(int32_t tid, int signal) {
 
 bool ReadTaskName(int32_t tid, TaskName& name) {
   TaskName text{};
-  const size_t size =
-      ReadBeginning(TaskPath(tid, "comm").text(), text.data(), text.size());
+  const size_t size = ReadTaskFile(tid, "comm", text.data(), text.size());
   if (size == 0) return false;
   text[size - 1] = '\0';  // the newline
   name = text;

@@ -37,6 +37,11 @@ class TaskList {
 // Async-signal-safe.
 uint32_t CountTasks();
 
+// Reads at most `size` bytes of the beginning of /proc/self/task/TID/FILE (a
+// name of at most 11 bytes); gives how many, 0 if the thread is gone or /proc
+// cannot be read. Async-signal-safe.
+size_t ReadTaskFile(int32_t tid, const char* file, char* buffer, size_t size);
+
 // True if thread `tid` blocks `signal` now (SigBlk in
 // /proc/self/task/TID/status, proc(5)). False also if it is gone.
 // Async-signal-safe.

@@ -101,6 +101,7 @@ uint64_t SamplingEngine::WeightNs(const ThreadState& thread,
   if (config_.engine == Engine::kTimer) {
     return TickWeightNs(config_.period_ns, info.si_overrun);
   }
+  if (!IsAllowed(OptionalCall::kThreads)) return config_.period_ns;
   return OwnCpuNs() - thread.cpu_at_start_ns -
          thread.weight_ns.load(std::memory_order_relaxed);
 }
@@ -129,7 +130,7 @@ void SamplingEngine::ScanIfDue() {
   }
   if (!lock_.Try()) return;
   // The count costs one stat(); only if it differs is the directory read.
-  if (running_.load() && CountTasks() != threads_.used()) {
+  if (running_.load() && !AreTasksKnown()) {
     Scan(CountFrom::kBirth);
   }
   lock_.Unlock();

@@ -14,7 +14,7 @@
 
 namespace unspool::collectors {
 
-// Facts of an image. Strings and command line must outlive it.
+// Facts of an image.
 struct ImageInfo {
   int32_t pid = 0;
   int32_t parent_pid = 0;
@@ -45,7 +45,8 @@ class ImageLog {
   ImageLog(const ImageLog&) = delete;
   ImageLog& operator=(const ImageLog&) = delete;
 
-  // Keeps the facts. Not async-signal-safe: asks for the host's name.
+  // Keeps the facts, the strings cut to 4096 bytes each and the command line to
+  // 8192. Not async-signal-safe: asks for the host's name.
   void Prepare(const ImageInfo& info);
   void Reset();
 
@@ -61,13 +62,16 @@ class ImageLog {
 
  private:
   static constexpr size_t kTexts = 4;
+  static constexpr size_t kMaxCommandLine = 8192;
+  static constexpr size_t kMaxText = 4096;
   using Text = std::span<const char>;
 
   uint8_t* Fill(ChunkAllocator& chunks, uint32_t pages);
 
-  ImageInfo info_;
-  char hostname_[65] = {};  // uname(2)
-  Text texts_[kTexts];      // engine, executable, command line, host
+  ImageInfo info_;      // without its strings: these are in bytes_
+  Text texts_[kTexts];  // engine, executable, command line, host
+  // Copies: the record may be written long after the caller's are gone.
+  char bytes_[3 * kMaxText + kMaxCommandLine] = {};
   NameWords comm_;
   std::atomic<ImageRecord*> record_{nullptr};
 };

@@ -9,30 +9,26 @@
 
 namespace unspool::collectors {
 
-namespace {
-
-// A longer command line is cut.
-constexpr size_t kMaxCommandLine = 8192;
-constexpr size_t kMaxText = 4096;
-
-std::span<const char> CutText(const char* text) {
-  return {text, strnlen(text, kMaxText)};
-}
-
-}  // namespace
-
 void ImageLog::Prepare(const ImageInfo& info) {
   utsname host;
   if (uname(&host) != 0) host.nodename[0] = '\0';
-  static_assert(sizeof(host.nodename) == sizeof(hostname_));
-  memcpy(hostname_, host.nodename, sizeof(hostname_));
+  const auto text = [](const char* from) {
+    return Text(from, strnlen(from, kMaxText));
+  };
+  const Text texts[kTexts] = {text(info.engine), text(info.executable),
+                              info.command_line.first(std::min(
+                                  info.command_line.size(), kMaxCommandLine)),
+                              text(host.nodename)};
+  char* next = bytes_;
+  for (size_t i = 0; i < kTexts; ++i) {
+    if (!texts[i].empty()) memcpy(next, texts[i].data(), texts[i].size());
+    texts_[i] = Text(next, texts[i].size());
+    next += texts[i].size();
+  }
   info_ = info;
+  info_.engine = info_.executable = "";
+  info_.command_line = {};
   comm_ = CutName(info.comm);
-  texts_[0] = CutText(info.engine);
-  texts_[1] = CutText(info.executable);
-  texts_[2] = info.command_line.first(
-      std::min(info.command_line.size(), kMaxCommandLine));
-  texts_[3] = CutText(hostname_);
   record_.store(nullptr, std::memory_order_relaxed);
 }
 

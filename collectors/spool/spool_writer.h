@@ -41,10 +41,9 @@ class SpoolWriter {
   // Not async-signal-safe: sets up.
   [[nodiscard]] static SpoolStatus Create(int fd, uint64_t capacity_bytes);
 
-  // Maps the spool behind `fd` (the caller closes it) and begins a new image,
-  // of which the strings in `info` must outlive it. The spool's first image
-  // writes its record now, so that a spool can be read from then on; every
-  // other one takes nothing before its first sample or loss. Where the kernel
+  // Maps the spool behind `fd` (the caller closes it) and begins a new image.
+  // The spool's first image writes its record now, so that a spool can be read
+  // from then on; every other one takes nothing before its first sample or loss. Where the kernel
   // cannot populate pages (before Linux 5.14), up to kPreallocatedBytes of the
   // file are allocated now. After an error the object is as new.
   // Not async-signal-safe: allocates by mmap.

@@ -128,8 +128,8 @@ class CommentWriter {
 // slower than what was asked for, or it throttled.
 uint64_t MergedTicks(uint64_t period_ns, const Tally& tally) {
   if (period_ns == 0) return 0;
-  const uint64_t ticks = tally.sampled_weight_ns / period_ns;
-  return ticks - std::min(ticks, tally.totals.samples);
+  const uint64_t ticks = tally.running_weight_ns / period_ns;
+  return ticks - std::min(ticks, tally.running_samples);
 }
 
 }  // namespace
@@ -150,9 +150,9 @@ void AddComments(const SpoolReader& reader, const Tally& tally,
   if (first.period_ns != 0) {
     comments.AddRate("frequency", kNanosPerSecond / first.period_ns);
   }
-  if (tally.sampled_weight_ns != 0) {
-    comments.AddRate("rate", tally.totals.samples * kNanosPerSecond /
-                                 tally.sampled_weight_ns);
+  if (tally.running_weight_ns != 0) {
+    comments.AddRate("rate", tally.running_samples * kNanosPerSecond /
+                                 tally.running_weight_ns);
   }
   comments.AddCount("merged_ticks", MergedTicks(first.period_ns, tally));
   uint64_t cpu_ns = 0;

@@ -47,6 +47,14 @@ size_t FindMainImage(const SpoolReader& reader) {
   return last;
 }
 
+// Of the sample type that weights are of: the wall clock's if any image is.
+const char* ClockName(const SpoolReader& reader) {
+  for (size_t i = 0; i < reader.image_count(); ++i) {
+    if (reader.image(i).clock == collectors::SampleClock::kWall) return "wall";
+  }
+  return "cpu";
+}
+
 struct TimeRange {
   uint64_t start_realtime_ns = 0;
   uint64_t duration_ns = 0;
@@ -86,7 +94,7 @@ void AddFacts(const SpoolReader& reader, const RawOptions& options,
                                          : tally.largest_thread_weight_ns);
   stream.AddVarint(profile_field::kPeriod, reader.image(0).period_ns);
   stream.AddVarint(profile_field::kDefaultSampleType,
-                   tables.strings().Intern("cpu"));
+                   tables.strings().Intern(ClockName(reader)));
 }
 
 void AddMappings(const ProfileTables& tables, ProfileStream& stream) {
@@ -160,9 +168,10 @@ RawStatus WriteProfile(const SpoolReader& reader, const RawOptions& options,
   ProfileTables tables;
   ProfileStream stream(sink);
   AddValueType(profile_field::kSampleType, "samples", "count", tables, stream);
-  AddValueType(profile_field::kSampleType, "cpu", "nanoseconds", tables,
+  const char* clock = ClockName(reader);
+  AddValueType(profile_field::kSampleType, clock, "nanoseconds", tables,
                stream);
-  AddValueType(profile_field::kPeriodType, "cpu", "nanoseconds", tables,
+  AddValueType(profile_field::kPeriodType, clock, "nanoseconds", tables,
                stream);
   SampleWriter samples(reader, tables, stream);
   if (!AddSamples(reader, tables, samples)) return RawStatus::kNoMemory;
@@ -178,6 +187,7 @@ RawStatus WriteProfile(const SpoolReader& reader, const RawOptions& options,
   stream.Flush();
   if (totals != nullptr) {
     *totals = samples.tally().totals;
+    totals->is_wall = strcmp(clock, "wall") == 0;
     const TextView engine = reader.image(0).engine;
     memcpy(totals->engine, engine.data(),
            std::min(engine.size(), sizeof(totals->engine) - 1));

@@ -11,6 +11,7 @@ namespace unspool::exporters::raw {
 using collectors::CounterView;
 using collectors::ImageView;
 using collectors::LossArray;
+using collectors::SampleKind;
 using collectors::TextView;
 using collectors::ThreadView;
 using unwind::WalkEnd;
@@ -61,7 +62,8 @@ bool SampleWriter::WriteImage(size_t image) {
   reader_.ForEachThread(image, [&](const ThreadView& thread) {
     if (!tables_.ok()) return;
     SetLabels(view, comm, &thread);
-    WriteThread(image, thread, walker);
+    WriteThread(image, view.clock == collectors::SampleClock::kWall, thread,
+                walker);
   });
   return tables_.ok();
 }
@@ -80,24 +82,37 @@ void SampleWriter::WriteLostImages() {
             lost.weight);
 }
 
-void SampleWriter::WriteThread(size_t image, const ThreadView& thread,
-                               StackWalker& walker) {
+void SampleWriter::WriteThread(size_t image, bool is_wall,
+                               const ThreadView& thread, StackWalker& walker) {
   const uint64_t weight_before = tally_.totals.weight_ns;
   ++tally_.totals.threads;
   reader_.ForEachCounter(image, thread, [&](const CounterView& counter) {
-    if (counter.kind != collectors::SampleKind::kCpu || !tables_.ok()) return;
-    WriteCounter(counter, walker);
+    if (!tables_.ok()) return;
+    if (counter.kind == SampleKind::kCpu) {
+      WriteCounter(counter, is_wall ? running_label_ : no_label_, walker);
+    } else if (counter.kind == SampleKind::kOffCpu && is_wall) {
+      WriteCounter(counter, waiting_label_, walker);
+    }
   });
   WriteLosses(thread.losses);
   if (thread.unsampled_ns != 0) {
-    WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), thread.unsampled_ns);
+    WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
+                   thread.unsampled_ns);
   }
   tally_.largest_thread_weight_ns = std::max(
       tally_.largest_thread_weight_ns, tally_.totals.weight_ns - weight_before);
 }
 
 void SampleWriter::WriteCounter(const CounterView& counter,
+                                const ProtoMessage& state,
                                 StackWalker& walker) {
+  const bool is_waiting = counter.kind == SampleKind::kOffCpu;
+  if (is_waiting) tally_.totals.waiting_ns += counter.weight;
+  if (is_waiting && counter.stack == collectors::kRunnableNode) {
+    WriteStackless(tables_.FindOrAddPseudo("[runnable]"), state,
+                   counter.weight);
+    return;
+  }
   StackWalker::Stack stack;
   if (!walker.Read(counter.stack, &stack)) {
     WriteLoss(kUnreadable, counter.count, counter.weight);
@@ -116,11 +131,14 @@ void SampleWriter::WriteCounter(const CounterView& counter,
   sample_.AddPacked(sample_field::kLocationId, locations);
   sample_.AddPacked(sample_field::kValue, values);
   sample_.Append(labels_);
+  sample_.Append(state);
   if (stack.has_guessed) sample_.Append(guessed_label_);
   stream_.AddMessage(profile_field::kSample, sample_);
   tally_.totals.samples += counter.count;
   tally_.totals.weight_ns += counter.weight;
-  tally_.sampled_weight_ns += counter.weight;
+  if (is_waiting) return;
+  tally_.running_samples += counter.count;
+  tally_.running_weight_ns += counter.weight;
 }
 
 void SampleWriter::WriteLosses(const LossArray& losses) {
@@ -133,10 +151,13 @@ void SampleWriter::WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns) {
   tally_.lost[cause] += count;
   tally_.totals.lost += count;
   if (weight_ns == 0) return;
-  WriteStackless(PseudoFrame(tables_, "lost", LossName(cause)), weight_ns);
+  WriteStackless(PseudoFrame(tables_, "lost", LossName(cause)), no_label_,
+                 weight_ns);
 }
 
-void SampleWriter::WriteStackless(uint32_t pseudo_frame, uint64_t weight_ns) {
+void SampleWriter::WriteStackless(uint32_t pseudo_frame,
+                                  const ProtoMessage& state,
+                                  uint64_t weight_ns) {
   tally_.totals.weight_ns += weight_ns;
   const uint64_t locations[] = {pseudo_frame};
   const uint64_t values[] = {0, weight_ns};
@@ -144,15 +165,15 @@ void SampleWriter::WriteStackless(uint32_t pseudo_frame, uint64_t weight_ns) {
   sample_.AddPacked(sample_field::kLocationId, locations);
   sample_.AddPacked(sample_field::kValue, values);
   sample_.Append(labels_);
+  sample_.Append(state);
   stream_.AddMessage(profile_field::kSample, sample_);
 }
 
 void SampleWriter::SetLabels(const ImageView& image, TextView comm,
                              const ThreadView* thread) {
-  labels_.Clear();
-  AddTextLabel("unwind", TextView("guessed", 7));
-  guessed_label_.Clear();
-  guessed_label_.Append(labels_);
+  MakeLabel("unwind", "guessed", &guessed_label_);
+  MakeLabel("state", "running", &running_label_);
+  MakeLabel("state", "waiting", &waiting_label_);
   labels_.Clear();
   AddNumberLabel("pid", image.pid);
   if (thread != nullptr) {
@@ -160,6 +181,14 @@ void SampleWriter::SetLabels(const ImageView& image, TextView comm,
     AddTextLabel("thread", NameOf(*thread));
   }
   AddTextLabel("comm", comm);
+}
+
+void SampleWriter::MakeLabel(const char* key, const char* text,
+                             ProtoMessage* label) {
+  labels_.Clear();
+  AddTextLabel(key, TextView(text, strlen(text)));
+  label->Clear();
+  label->Append(labels_);
 }
 
 // An empty text would read as the number 0.

@@ -30,7 +30,8 @@ const char* TruncationName(size_t end);
 
 struct Tally {
   RawTotals totals;
-  uint64_t sampled_weight_ns = 0;         // of totals.weight_ns, not lost
+  uint64_t running_samples = 0;           // of totals.samples, by ticks
+  uint64_t running_weight_ns = 0;         // of these samples
   uint64_t largest_thread_weight_ns = 0;  // no thread ran for less time
   std::array<uint64_t, unwind::kWalkEndCount> truncated{};  // by WalkEnd
   std::array<uint64_t, kLossNames> lost{};
@@ -54,19 +55,21 @@ class SampleWriter {
  private:
   using TextView = collectors::TextView;
 
-  void WriteThread(size_t image, const collectors::ThreadView& thread,
-                   StackWalker& walker);
+  void WriteThread(size_t image, bool is_wall,
+                   const collectors::ThreadView& thread, StackWalker& walker);
   void WriteCounter(const collectors::CounterView& counter,
-                    StackWalker& walker);
+                    const ProtoMessage& state, StackWalker& walker);
   void WriteLosses(const collectors::LossArray& losses);
   void WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns);
   // Time without a stack: one frame, no samples.
-  void WriteStackless(uint32_t pseudo_frame, uint64_t weight_ns);
+  void WriteStackless(uint32_t pseudo_frame, const ProtoMessage& state,
+                      uint64_t weight_ns);
 
   // labels_ is what every sample has until the next call.
   void SetLabels(const collectors::ImageView& image, TextView comm,
                  const collectors::ThreadView* thread);
   void AddTextLabel(const char* key, TextView text);
+  void MakeLabel(const char* key, const char* text, ProtoMessage* label);
   void AddNumberLabel(const char* key, int64_t number);
   // The process's name, else that of its executable. Lives as long as `image`.
   static TextView CommOf(const collectors::ImageView& image);
@@ -77,8 +80,11 @@ class SampleWriter {
   Tally tally_;
   ProtoMessage labels_;         // pid, tid, thread, comm
   ProtoMessage guessed_label_;  // unwind=guessed
-  ProtoMessage label_;          // scratch
-  ProtoMessage sample_;         // scratch
+  ProtoMessage running_label_;  // state=running
+  ProtoMessage waiting_label_;  // state=waiting
+  const ProtoMessage no_label_;
+  ProtoMessage label_;   // scratch
+  ProtoMessage sample_;  // scratch
 };
 
 }  // namespace unspool::exporters::raw

@@ -40,13 +40,15 @@ uint64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
 
 uint64_t ProcessCpuNs() { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); }
 
-ImageFacts::ImageFacts(uint64_t period_ns, const char* engine) {
+ImageFacts::ImageFacts(uint64_t period_ns, const char* engine,
+                       collectors::SampleClock clock) {
   info_.pid = getpid();
   info_.parent_pid = getppid();
   info_.start_realtime_ns = ClockNs(CLOCK_REALTIME);
   info_.start_monotonic_ns = MonotonicNs();
   info_.period_ns = period_ns;
   info_.engine = engine;
+  info_.clock = clock;
   collectors::TaskName name{};
   if (gettid() == info_.pid) {
     collectors::ReadOwnTaskName(name);

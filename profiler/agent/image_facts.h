@@ -21,7 +21,8 @@ class ImageFacts {
  public:
   // What cannot be found out (no /proc) stays empty.
   // Not async-signal-safe: reads files.
-  ImageFacts(uint64_t period_ns, const char* engine);
+  ImageFacts(uint64_t period_ns, const char* engine,
+             collectors::SampleClock clock);
 
   const collectors::ImageInfo& info() const { return info_; }
 

@@ -50,8 +50,12 @@ UNSPOOL_EXPORT int pthread_create(pthread_t* thread,
                                  collectors::RequestedStack(attributes))
           : nullptr;
   if (state == nullptr) return next(thread, attributes, routine, argument);
+  profiler::GetSession().wall_clock().PrepareThread();
   const int result = next(thread, attributes, &profiler::StartRoutine, state);
-  if (result != 0) engine.AbandonThread(*state);
+  if (result != 0) {
+    engine.AbandonThread(*state);
+    profiler::GetSession().wall_clock().AbandonThread();
+  }
   return result;
 }
 

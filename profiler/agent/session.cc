@@ -91,7 +91,7 @@ Problem Session::Start(const Settings& settings) {
   }
   Problem problem = OpenSpool(settings);
   if (!problem.ok()) return problem;
-  problem = StartEngine(settings);
+  problem = StartEngine(settings, lock.previous_mask());
   if (!problem.ok()) CloseSpool(/*keep=*/false);
   is_recording_ = problem.ok();
   if (is_recording_) SayWhatIsForbidden(forbidden);
@@ -146,24 +146,54 @@ Problem Session::OpenSpool(const Settings& settings) {
 
 Problem Session::MapSpool(const Settings& settings, const SpoolFile& file) {
   const ImageFacts facts(collectors::PeriodNs(settings.frequency),
-                         EngineName(engine_choice_.engine));
+                         EngineName(engine_choice_.engine), settings.clock);
   const SpoolStatus status = writer_.Open(file.fd.get(), facts.info());
   if (status != SpoolStatus::kOk) return DescribeSpool(status, file.path);
   memcpy(spool_path_, file.path, sizeof(spool_path_));
   return {};
 }
 
-Problem Session::StartEngine(const Settings& settings) {
+Problem Session::StartEngine(const Settings& settings,
+                             const sigset_t& own_mask) {
   if (unwinder_.Init() != unwind::SelfUnwinder::InitStatus::kOk) {
     return MakeProblem(ENOMEM, "not enough memory for the unwinder");
   }
   recorder_.Begin(unwinder_, writer_);
+  if (settings.clock == collectors::SampleClock::kWall) {
+    const Problem problem = StartWallClock(settings, own_mask);
+    if (!problem.ok()) return problem;
+  }
   collectors::SamplingEngine::Config config;
   config.engine = engine_choice_.engine;
   config.period_ns = collectors::PeriodNs(settings.frequency);
   config.max_depth = settings.max_depth;
   config.signal = settings.signal;
-  return DescribeEngine(engine_.Start(config, recorder_), settings.signal);
+  config.helper_tid = wall_clock_.tid();
+  const Problem problem =
+      DescribeEngine(engine_.Start(config, recorder_), settings.signal);
+  if (!problem.ok()) wall_clock_.Stop();
+  return problem;
+}
+
+// Before the engine, which must know that this thread is not the program's.
+Problem Session::StartWallClock(const Settings& settings,
+                                const sigset_t& own_mask) {
+  if (!IsAllowed(OptionalCall::kFiles)) return FilterProblem("reading /proc");
+  const collectors::WallClock::Config config = {
+      .period_ns = collectors::PeriodNs(settings.frequency),
+      .max_depth = settings.max_depth,
+      .own_mask = own_mask};
+  switch (wall_clock_.Start(config, recorder_, writer_)) {
+    case collectors::WallClock::StartStatus::kOk:
+      return {};
+    case collectors::WallClock::StartStatus::kNoMemory:
+      return MakeProblem(ENOMEM, "not enough memory to look at threads");
+    case collectors::WallClock::StartStatus::kNoThread:
+      return MakeProblem(EAGAIN,
+                         "the wall clock gets no thread; raise the limit of "
+                         "processes (ulimit -u)");
+  }
+  return {};
 }
 
 Problem Session::Stop() {
@@ -171,6 +201,7 @@ Problem Session::Stop() {
   QuietLock lock(lock_);
   ForgetIfForked();
   if (!is_recording_) return MakeProblem(ESRCH, "sampling does not run");
+  wall_clock_.Stop();
   engine_.Stop(lock.previous_mask());
   is_recording_ = false;
   NoteEnd();
@@ -201,8 +232,9 @@ void Session::GetState(unspool_state* state) {
   state->running = is_recording_ ? 1 : 0;
   state->frequency = frequency_;
   const collectors::SamplingEngine::Totals totals = engine_.totals();
-  state->samples = totals.samples;
-  state->lost = totals.losses;
+  const collectors::WallClock::Totals waits = wall_clock_.totals();
+  state->samples = totals.samples + waits.samples;
+  state->lost = totals.losses + waits.losses;
 }
 
 Problem Session::WriteProfileNow() {
@@ -241,6 +273,7 @@ void Session::ForgetIfForked() {
   spool_path_[0] = '\0';
   writer_.ForgetAfterFork();
   engine_.ForgetAfterFork();
+  wall_clock_.ForgetAfterFork();
 }
 
 }  // namespace unspool::profiler

@@ -12,6 +12,7 @@
 #include "collectors/sampling_engine.h"
 #include "collectors/spool/spool_writer.h"
 #include "collectors/try_lock.h"
+#include "collectors/wall_clock.h"
 #include "profiler/agent/message.h"
 #include "profiler/agent/output_name.h"
 #include "profiler/agent/settings.h"
@@ -69,6 +70,7 @@ class Session {
   bool is_running() const { return engine_.is_running(); }
 
   collectors::SamplingEngine& engine() { return engine_; }
+  collectors::WallClock& wall_clock() { return wall_clock_; }
   // Of the last Start(). Not async-signal-safe: one caller.
   collectors::EngineChoice engine_choice() const { return engine_choice_; }
   unwind::SelfUnwinder& unwinder() { return unwinder_; }
@@ -83,7 +85,8 @@ class Session {
   Problem ChooseOutput(const Settings& settings);
   Problem OpenSpool(const Settings& settings);
   Problem MapSpool(const Settings& settings, const SpoolFile& file);
-  Problem StartEngine(const Settings& settings);
+  Problem StartEngine(const Settings& settings, const sigset_t& own_mask);
+  Problem StartWallClock(const Settings& settings, const sigset_t& own_mask);
   Problem WriteProfileNow();
   void NoteEnd();
   void CloseSpool(bool keep);
@@ -103,6 +106,7 @@ class Session {
   collectors::SpoolWriter writer_;
   collectors::Recorder recorder_;
   collectors::SamplingEngine engine_;
+  collectors::WallClock wall_clock_;
 };
 
 // Async-signal-safe.

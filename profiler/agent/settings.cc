@@ -8,6 +8,8 @@
 namespace unspool::profiler {
 namespace {
 
+using collectors::SampleClock;
+
 bool Equals(const char* a, const char* b) { return strcmp(a, b) == 0; }
 
 // A decimal number without sign, in [low, high].
@@ -84,8 +86,12 @@ constexpr Variable kVariables[] = {
      [](const char* value, Settings* s) {
        return collectors::ParseEngine(value, &s->engine);
      }},
-    {"UNSPOOL_CLOCK", "cpu",
-     [](const char* value, Settings*) { return Equals(value, "cpu"); }},
+    {"UNSPOOL_CLOCK", "cpu or wall",
+     [](const char* value, Settings* s) {
+       const bool is_wall = Equals(value, "wall");
+       s->clock = is_wall ? SampleClock::kWall : SampleClock::kCpu;
+       return is_wall || Equals(value, "cpu");
+     }},
     {"UNSPOOL_CHILDREN", "known to this version",
      [](const char*, Settings*) { return false; }},
     {"UNSPOOL_TIMELINE", "known to this version",
@@ -136,6 +142,13 @@ Problem ApplyOptions(const unspool_options* options, Settings* settings) {
   if (given.frequency != 0) settings->frequency = given.frequency;
   if (given.max_depth != 0) settings->max_depth = given.max_depth;
   if (given.sample_signal != 0) settings->signal = given.sample_signal;
+  if (given.clock != 0) {
+    if (given.clock != UNSPOOL_CLOCK_CPU && given.clock != UNSPOOL_CLOCK_WALL) {
+      return MakeProblem(EINVAL, "clock %d is not known", given.clock);
+    }
+    settings->clock = given.clock == UNSPOOL_CLOCK_WALL ? SampleClock::kWall
+                                                        : SampleClock::kCpu;
+  }
   if (settings->frequency > kMaxFrequency) {
     return MakeProblem(EINVAL, "frequency %u is above %u", settings->frequency,
                        kMaxFrequency);

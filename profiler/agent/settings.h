@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "collectors/engine_choice.h"
+#include "collectors/spool/spool_format.h"
 #include "profiler/agent/message.h"
 #include "profiler/include/unspool/unspool.h"
 
@@ -24,6 +25,7 @@ struct Settings {
   uint32_t max_depth = 1024;
   int signal = SIGPROF;
   collectors::Engine engine = collectors::Engine::kAuto;
+  collectors::SampleClock clock = collectors::SampleClock::kCpu;
   // Set by `unspool record` for its child, and by an agent for the process that
   // its own becomes by exec; README.md describes them.
   const char* spool = nullptr;   // UNSPOOL_SPOOL

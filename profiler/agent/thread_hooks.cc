@@ -27,6 +27,7 @@ collectors::ThreadState::Start EnterThread(collectors::ThreadState& state) {
   pthread_once(&key_once, &MakeKey);
   if (has_key) pthread_setspecific(key, &state);
   GetSession().engine().BeginThread(state);
+  GetSession().wall_clock().BeginThread();
   return start;
 }
 

@@ -55,7 +55,8 @@ void AddRecord(CLI::App& app, RecordTexts& texts) {
       "Stop sampling after that; the program runs on");
   add("--engine", texts.engine, "ENGINE",
       "What interrupts the program: auto, timer, perf, trap [auto]");
-  add("--clock", texts.clock, "CLOCK", "Time that is sampled: cpu [cpu]");
+  add("--clock", texts.clock, "CLOCK",
+      "Time that is sampled: cpu, or wall for waiting, too [cpu]");
   add("--max-depth", texts.max_depth, "N",
       "Frames kept of a stack, innermost first [1024]");
   record->footer(
@@ -77,7 +78,7 @@ void AddViews(CLI::App& app, ViewTexts& texts) {
         ->required()
         ->type_name("");
     view->add_option("--value", texts.value,
-                     "Count by this sample type, such as cpu or samples")
+                     "Count by this sample type: samples, and cpu or wall")
         ->type_name("TYPE");
   }
   exporter->add_option("-o,--output", texts.output, "File to write [-, stdout]")
@@ -128,7 +129,7 @@ RecordOptions CheckRecord(const CLI::App& app, const RecordTexts& texts,
           });
   Resolve(app, "--clock", texts.clock, "UNSPOOL_CLOCK", env,
           [&](const char* name, const std::string& text) {
-            options.clock = ParseChoice(name, text, {"cpu"});
+            options.clock = ParseChoice(name, text, {"cpu", "wall"});
           });
   Resolve(app, "--max-depth", texts.max_depth, "UNSPOOL_MAX_DEPTH", env,
           [&](const char* name, const std::string& text) {

@@ -21,6 +21,7 @@ std::string Count(uint64_t number, const char* unit) {
 // and only where there are enough samples to tell.
 std::string RateReached(const SummaryFacts& facts) {
   constexpr uint64_t kEnough = 50;
+  if (facts.totals.is_wall) return "";  // a thread that waits is seen seldom
   if (facts.totals.samples < kEnough || facts.totals.weight_ns == 0) return "";
   const double seconds = static_cast<double>(facts.totals.weight_ns) / 1e9;
   const double reached = static_cast<double>(facts.totals.samples) / seconds;
@@ -32,8 +33,9 @@ std::string RateReached(const SummaryFacts& facts) {
 // sessions.
 std::string NotProfiled(const SummaryFacts& facts) {
   constexpr uint64_t kFloorNs = 100'000'000;
-  if (facts.cpu_time_ns <= facts.totals.weight_ns) return "";
-  const uint64_t missing = facts.cpu_time_ns - facts.totals.weight_ns;
+  const uint64_t profiled = facts.totals.weight_ns - facts.totals.waiting_ns;
+  if (facts.cpu_time_ns <= profiled) return "";
+  const uint64_t missing = facts.cpu_time_ns - profiled;
   if (missing < kFloorNs || missing < facts.cpu_time_ns / 20) return "";
   return ", " + Fixed(static_cast<double>(missing) / 1e9, 2) + " s of " +
          Fixed(static_cast<double>(facts.cpu_time_ns) / 1e9, 2) +
@@ -68,7 +70,7 @@ std::string SummaryLine(const SummaryFacts& facts) {
   line += ", " + std::to_string(totals.lost) + " lost, " + Fixed(truncated, 2) +
           " % truncated, " + facts.engine + " at " +
           std::to_string(facts.frequency) + " Hz" + RateReached(facts) +
-          not_profiled;
+          (totals.is_wall ? ", wall clock" : "") + not_profiled;
   const std::string file = ShellWord(facts.output);
   return line + " -> " + file + "  (next: unspool report " + file + ")";
 }

@@ -53,6 +53,12 @@ e2e_build(worker_threads ${gxx} FLAGS -std=c++20 -O2 -g -pthread
 e2e_build(thread_churn ${gxx} FLAGS -std=c++20 -O2 -pthread
   SOURCES thread_churn.cc)
 e2e_build(process_churn ${gcc} FLAGS -O2 -pthread SOURCES process_churn.c)
+e2e_build(liballocator_bootstrap.so ${gxx} FLAGS -std=c++20 -O2 -fPIC -shared
+  -fvisibility=hidden -fno-builtin SOURCES allocator_bootstrap.cc)
+e2e_build(backtraces ${gcc} FLAGS -O2 -pthread SOURCES backtraces.c)
+e2e_build(stale_stacks ${gcc} FLAGS -O2 -pthread
+  SOURCES stale_stacks.c wrong_cfi_spin.S spin_without_cfi.S)
+e2e_build(small_threads ${gcc} FLAGS -O2 -pthread SOURCES small_threads.c)
 e2e_build(painted_stacks ${gxx} FLAGS -std=c++20 -O2 -fno-omit-frame-pointer
   -pthread SOURCES painted_stacks.cc)
 e2e_build(handler_guard.so ${gcc} FLAGS -O2 -fPIC -shared -fvisibility=hidden

@@ -26,7 +26,12 @@ typedef struct unspool_options {
   uint32_t frequency; /* samples per CPU second and thread, 1..10000; 100 */
   uint32_t max_depth; /* frames kept of a stack, 1..65536; 1024 */
   int sample_signal;  /* a standard signal; SIGPROF */
+  int clock;          /* UNSPOOL_CLOCK_CPU: time that threads run;
+                         UNSPOOL_CLOCK_WALL: and time that they wait; CPU */
 } unspool_options;
+
+#define UNSPOOL_CLOCK_CPU 1
+#define UNSPOOL_CLOCK_WALL 2
 
 typedef struct unspool_state {
   size_t size;        /* set by the caller, as above */
@@ -39,7 +44,8 @@ typedef struct unspool_state {
 /* Starts sampling every thread there is and every one that comes. In a program
  * that `unspool record` runs, into its recording; then no profile is written
  * here. options NULL: all zero. -EALREADY: it runs; -EINVAL: bad value (of a
- * variable, too) or size; -EAGAIN: no timer to be had (ulimit -i); -EACCES,
+ * variable, too) or size; -EAGAIN: no timer to be had (ulimit -i), or no
+ * thread for the wall clock (ulimit -u); -EACCES,
  * -ENOSPC, ...: the output or the recording cannot be written. Needs 48 KiB of
  * stack. */
 int unspool_start(const unspool_options* options);

@@ -78,6 +78,37 @@ TEST_F(SpoolImageTest, FirstImageIsThereFromTheStartWithItsProgram) {
   EXPECT_THAT(ModulesOf(reader, 0), ElementsAre("/usr/bin/app"));
 }
 
+TEST_F(SpoolImageTest, StringsNeedNotOutliveTheStart) {
+  SpoolWriter third;
+  {
+    std::string executable = "/usr/bin/third";
+    std::string command_line("third\0-x\0", 9);
+    std::string engine = "perf";
+    ImageInfo info = TestImage(3);
+    info.executable = executable.c_str();
+    info.engine = engine.c_str();
+    info.command_line = command_line;
+    ASSERT_EQ(third.Open(spool_.fd(), info), SpoolStatus::kOk);
+    executable.assign(executable.size(), '?');
+    command_line.assign(command_line.size(), '?');
+    engine.assign(engine.size(), '?');
+  }
+  third.SetModules(modules_.source());
+  ThreadLog log;
+  third.AddThread(log, 33, "worker");
+  ASSERT_TRUE(third.AddSample(log, SampleKind::kCpu,
+                              third.AddStack({}, WalkEnd::kNoCfi), 1));
+  third.Close();
+  const std::vector<uint8_t> bytes = spool_.Bytes();
+  SpoolReader reader;
+  ASSERT_EQ(reader.Open(bytes), SpoolStatus::kOk);
+  ASSERT_EQ(reader.image_count(), 2u);
+  EXPECT_EQ(ToString(reader.image(1).executable), "/usr/bin/third");
+  EXPECT_EQ(ToString(reader.image(1).engine), "perf");
+  EXPECT_EQ(ToString(reader.image(1).command_line),
+            std::string("third\0-x\0", 9));
+}
+
 TEST_F(SpoolImageTest, AnotherImageThatRecordsNothingTakesNothing) {
   const size_t before = spool_.Bytes().size();
   SpoolWriter third;

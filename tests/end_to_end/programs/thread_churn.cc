@@ -1,8 +1,10 @@
-// thread_churn [CPU seconds of the process]: three threads that do nothing but
-// start and join threads of about 0.2 ms, whose stack depths differ, and one in
-// calls that a signal would interrupt.
-// Prints "started N interrupted N".
+// thread_churn [CPU seconds of the process [AGENT]]: three threads that do
+// nothing but start and join threads of about 0.2 ms, whose stack depths
+// differ, and one in calls that a signal would interrupt. With AGENT, that
+// library is loaded and told to start first: its thread-local storage, if it
+// had any, would be dynamic. Prints "started N interrupted N".
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -53,11 +55,23 @@ void* StartLoop(void*) {
   return nullptr;
 }
 
+// Calls unspool_start(nullptr) or unspool_stop() of the agent, if there is one.
+void Tell(void* agent, const char* name) {
+  if (agent == nullptr) return;
+  void* function = dlsym(agent, name);
+  if (function == nullptr) exit(4);
+  const int status = reinterpret_cast<int (*)(void*)>(function)(nullptr);
+  if (status != 0) exit(5);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   constexpr int kStarters = 3;
   cpu_seconds = argument(argc, argv, 1, 2);
+  void* agent = argc > 2 ? dlopen(argv[2], RTLD_NOW) : nullptr;
+  if (argc > 2 && agent == nullptr) exit(3);
+  Tell(agent, "unspool_start");
   starting = kStarters;
   pthread_t threads[kStarters];
   for (pthread_t& thread : threads) {
@@ -68,6 +82,7 @@ int main(int argc, char** argv) {
   long interrupted = 0;
   while (starting.load() > 0) interrupted += block_once(&objects);
   for (pthread_t thread : threads) pthread_join(thread, nullptr);
+  Tell(agent, "unspool_stop");
   printf("started %ld interrupted %ld\n", started.load(), interrupted);
   report_rusage();
   return 0;

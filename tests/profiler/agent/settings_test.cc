@@ -100,7 +100,7 @@ TEST(Settings, ABadValueIsNamedWithWhatWouldBeRight) {
       {"UNSPOOL_SAMPLE_SIGNAL", "PROFF", nullptr},
       {"UNSPOOL_SAMPLE_SIGNAL", "SIG", nullptr},
       {"UNSPOOL_ENGINE", "perf", "UNSPOOL_ENGINE=perf is not auto or timer"},
-      {"UNSPOOL_CLOCK", "wall", "UNSPOOL_CLOCK=wall is not cpu"},
+      {"UNSPOOL_CLOCK", "sun", "UNSPOOL_CLOCK=sun is not cpu or wall"},
       {"UNSPOOL_CHILDREN", "on",
        "UNSPOOL_CHILDREN=on is not known to this version"},
       {"UNSPOOL_TIMELINE", "1", nullptr},

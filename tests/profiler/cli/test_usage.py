@@ -47,7 +47,7 @@ class RecordValues(cli.Case):
         ("-F", "UNSPOOL_FREQUENCY", "fast", ["'fast'"]),
         ("--max-depth", "UNSPOOL_MAX_DEPTH", "0", ["whole number"]),
         ("--engine", "UNSPOOL_ENGINE", "perf", ["auto or timer"]),
-        ("--clock", "UNSPOOL_CLOCK", "wall", ["cpu"]),
+        ("--clock", "UNSPOOL_CLOCK", "sun", ["cpu", "wall"]),
         ("-o", "UNSPOOL_OUTPUT", "-", ["stdout"]),
         ("-o", "UNSPOOL_OUTPUT", "a.folded", ["unspool export"]),
         ("-d", None, "0", ["seconds"]),

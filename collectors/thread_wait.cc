@@ -1,0 +1,94 @@
+#include "collectors/thread_wait.h"
+
+#include <array>
+#include <cstddef>
+
+#include "collectors/task_list.h"
+
+namespace unspool::collectors {
+namespace {
+
+// Numbers of one line, one after the other.
+class NumberReader {
+ public:
+  explicit NumberReader(std::string_view text) : text_(text) {}
+
+  // "123", "-1" or "0x7f"; nullopt: no number comes next, or it is too large.
+  std::optional<uint64_t> Next() {
+    while (!text_.empty() && text_.front() == ' ') text_.remove_prefix(1);
+    const bool is_negative = Skip("-");
+    const unsigned base = Skip("0x") ? 16 : 10;
+    uint64_t value = 0;
+    size_t digits = 0;
+    for (; !text_.empty(); text_.remove_prefix(1), ++digits) {
+      const unsigned digit = DigitValue(text_.front());
+      if (digit >= base) break;
+      if (value > (UINT64_MAX - digit) / base) return std::nullopt;
+      value = value * base + digit;
+    }
+    if (digits == 0) return std::nullopt;
+    return is_negative ? 0 - value : value;
+  }
+
+ private:
+  bool Skip(std::string_view prefix) {
+    if (!text_.starts_with(prefix)) return false;
+    text_.remove_prefix(prefix.size());
+    return true;
+  }
+  static unsigned DigitValue(char c) {
+    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+    if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
+    return 16;
+  }
+
+  std::string_view text_;
+};
+
+}  // namespace
+
+ThreadWait ParseThreadWait(std::string_view text) {
+  ThreadWait wait;
+  if (text.starts_with("running")) {
+    wait.state = ThreadWait::State::kRunnable;
+    return wait;
+  }
+  NumberReader numbers(text);
+  const std::optional<uint64_t> number = numbers.Next();
+  if (!number.has_value()) return wait;
+  if (*number != UINT64_MAX) {
+    for (const size_t argument : unwind::NativeArch::kSyscallArguments) {
+      const std::optional<uint64_t> value = numbers.Next();
+      if (value.has_value()) wait.registers.Set(argument, *value);
+    }
+  }
+  const std::optional<uint64_t> sp = numbers.Next();
+  const std::optional<uint64_t> pc = numbers.Next();
+  if (!sp.has_value() || !pc.has_value()) return wait;
+  wait.registers.Set(unwind::NativeArch::kSp, *sp);
+  wait.registers.Set(unwind::NativeArch::kRa, *pc);
+  // Without a kernel stack there are no registers (lib/syscall.c).
+  wait.state = *sp == 0 && *pc == 0 ? ThreadWait::State::kEnded
+                                    : ThreadWait::State::kWaiting;
+  return wait;
+}
+
+ThreadWait ReadThreadWait(int32_t tid) {
+  std::array<char, 256> text;
+  const size_t size = ReadTaskFile(tid, "syscall", text.data(), text.size());
+  return ParseThreadWait({text.data(), size});
+}
+
+uint64_t ParseRunDelayNs(std::string_view text) {
+  NumberReader numbers(text);
+  if (!numbers.Next().has_value()) return 0;
+  return numbers.Next().value_or(0);
+}
+
+uint64_t ReadRunDelayNs(int32_t tid) {
+  std::array<char, 96> text;
+  const size_t size = ReadTaskFile(tid, "schedstat", text.data(), text.size());
+  return ParseRunDelayNs({text.data(), size});
+}
+
+}  // namespace unspool::collectors

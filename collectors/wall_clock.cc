@@ -1,0 +1,353 @@
+#include "collectors/wall_clock.h"
+
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "collectors/cpu_timer.h"
+#include "collectors/period.h"
+
+namespace unspool::collectors {
+namespace {
+
+// glibc takes static TLS out of a thread's stack, too.
+constexpr size_t kHelperStackBytes = 256 << 10;
+// The helper rests nine times as long as a round took, if that is longer than
+// a period: with thousands of threads at high rates it takes a tenth of a CPU.
+constexpr uint64_t kRestPerWork = 9;
+
+uint64_t MonotonicNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond +
+         static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Only the helper adds; others may read.
+void AddTo(std::atomic<uint64_t>& counter) {
+  counter.store(counter.load(std::memory_order_relaxed) + 1,
+                std::memory_order_relaxed);
+}
+
+}  // namespace
+
+WallClock::StartStatus WallClock::Start(const Config& config,
+                                        Recorder& recorder,
+                                        SpoolWriter& writer) {
+  config_ = config;
+  recorder_ = &recorder;
+  writer_ = &writer;
+  if (!AllocateMemory()) return StartStatus::kNoMemory;
+  if (!has_key_) has_key_ = pthread_key_create(&key_, &OnThreadEnd) == 0;
+  program_threads_.store(CountTasks());
+  BeginThread();
+  stop_.store(0);
+  stopping_tid_.store(0);
+  tid_.store(0);
+  samples_.store(0);
+  losses_.store(0);
+  if (!StartThread()) return StartStatus::kNoThread;
+  has_thread_.store(true);
+  // Who looks for threads must know which one is not the program's.
+  while (tid() == 0) {
+    syscall(SYS_futex, &tid_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+  }
+  return StartStatus::kOk;
+}
+
+bool WallClock::AllocateMemory() {
+  const size_t frame_count = config_.max_depth;
+  if (frames_.size() >= frame_count) return true;
+  const size_t size =
+      sizeof(unwind::WalkScratch) + frame_count * sizeof(unwind::Frame);
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  scratch_ = new (memory) unwind::WalkScratch;
+  frames_ = {reinterpret_cast<unwind::Frame*>(scratch_ + 1), frame_count};
+  return true;
+}
+
+bool WallClock::StartThread() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kHelperStackBytes);
+  int error = pthread_create(&thread_, &attributes, &ThreadMain, this);
+  // Where static TLS is larger than that stack.
+  if (error != 0) error = pthread_create(&thread_, nullptr, &ThreadMain, this);
+  pthread_attr_destroy(&attributes);
+  return error == 0;
+}
+
+void WallClock::Stop() {
+  if (!has_thread_.exchange(false)) return;
+  stopping_tid_.store(gettid());
+  stop_.store(1);
+  syscall(SYS_futex, &stop_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  // The last thread of a program exits for it, and that may be the helper.
+  if (pthread_equal(thread_, pthread_self()) == 0) {
+    int state = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_join(thread_, nullptr);
+    pthread_setcancelstate(state, nullptr);
+  }
+  tid_.store(0, std::memory_order_release);
+}
+
+void WallClock::ForgetAfterFork() {
+  has_thread_.store(false);
+  tid_.store(0);
+  threads_.Clear();
+}
+
+// A program may have used up all keys, or have threads that nobody told of:
+// then the helper is the last one left, and leaves, too.
+void WallClock::BeginThread() {
+  if (has_key_) pthread_setspecific(key_, this);
+}
+
+void WallClock::OnThreadEnd(void* self) {
+  auto& clock = *static_cast<WallClock*>(self);
+  if (clock.program_threads_.fetch_sub(1) == 1) clock.Stop();
+}
+
+WallClock::Totals WallClock::totals() const {
+  return {samples_.load(std::memory_order_relaxed),
+          losses_.load(std::memory_order_relaxed)};
+}
+
+void* WallClock::ThreadMain(void* self) {
+  auto& clock = *static_cast<WallClock*>(self);
+  // A table of descriptors of its own, an empty one: no number is taken that
+  // the program expects to get, and nothing that it closes is kept open.
+  syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE);
+  prctl(PR_SET_NAME, "unspool");
+  clock.checked_ns_ = MonotonicNs();
+  clock.round_ = 0;
+  clock.unsampled_ns_ = 0;
+  clock.threads_.Clear();
+  clock.tid_.store(gettid(), std::memory_order_release);
+  syscall(SYS_futex, &clock.tid_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  clock.Run();
+  return nullptr;
+}
+
+void WallClock::Run() {
+  const int32_t self = gettid();
+  uint64_t next_ns = checked_ns_;
+  for (;;) {
+    const uint64_t cpu_ns = ThreadCpuNs(self);
+    Round();
+    if (HaveAllEnded()) {
+      // Only the helper is left: when it ends, the program does.
+      FinalRound();
+      pthread_sigmask(SIG_SETMASK, &config_.own_mask, nullptr);
+      return;
+    }
+    const uint64_t rest_ns = (ThreadCpuNs(self) - cpu_ns) * kRestPerWork;
+    const uint64_t now_ns = MonotonicNs();
+    next_ns += config_.period_ns;
+    if (next_ns < now_ns + rest_ns) next_ns = now_ns + rest_ns;
+    if (!SleepUntil(next_ns) || !recorder_->sampling_wanted()) {
+      FinalRound();
+      return;
+    }
+  }
+}
+
+// False: Stop() was called.
+bool WallClock::SleepUntil(uint64_t deadline_ns) {
+  const timespec deadline = {
+      .tv_sec = static_cast<time_t>(deadline_ns / kNsPerSecond),
+      .tv_nsec = static_cast<long>(deadline_ns % kNsPerSecond)};
+  while (stop_.load(std::memory_order_acquire) == 0) {
+    // An absolute time of CLOCK_MONOTONIC (futex(2)).
+    const long result = syscall(SYS_futex, &stop_, FUTEX_WAIT_BITSET_PRIVATE, 0,
+                                &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
+    if (result < 0 && MonotonicNs() >= deadline_ns) return true;
+  }
+  return false;
+}
+
+void WallClock::Round() {
+  const uint64_t now_ns = MonotonicNs();
+  const uint32_t tasks = CountTasks();
+  const bool is_due = now_ns - refreshed_ns_ >= kNsPerSecond;
+  if (tasks != 0 && (tasks != threads_.used() + 1 || is_due || is_list_old_)) {
+    Refresh(now_ns);
+  }
+  checked_ns_ = now_ns;
+  threads_.ForEach([&](WallThread& thread) {
+    if (thread.next_round <= round_) Look(thread);
+  });
+  ++round_;
+}
+
+// Everything up to now, also of threads whose look is not due.
+void WallClock::FinalRound() {
+  threads_.ForEach([&](WallThread& thread) {
+    Look(thread);
+    TaskName name{};
+    if (ReadTaskName(thread.tid, name) && name != thread.name) {
+      writer_->SetThreadName(thread.log, name.data());
+    }
+    End(thread);
+  });
+}
+
+void WallClock::Refresh(uint64_t now_ns) {
+  const int32_t self = gettid();
+  bool has_any = false;
+  TaskList tasks;
+  while (const int32_t tid = tasks.Next()) {
+    has_any = true;
+    if (tid == self) continue;
+    WallThread* thread = threads_.Find(tid);
+    if (thread == nullptr) {
+      thread = threads_.Add(tid);
+      if (thread == nullptr) continue;
+      Begin(*thread, round_ == 0 ? now_ns : checked_ns_);
+    }
+    thread->listed_round = round_;
+  }
+  if (!has_any) return;  // the directory could not be read
+  threads_.ForEach([&](WallThread& thread) {
+    if (thread.listed_round != round_) End(thread);
+  });
+  refreshed_ns_ = now_ns;
+  is_list_old_ = false;
+}
+
+bool WallClock::HaveAllEnded() {
+  bool have = threads_.used() != 0;
+  threads_.ForEach(
+      [&](const WallThread& thread) { have = have && thread.is_ended; });
+  return have;
+}
+
+// A new thread counts from the round before: those that come and go between two
+// rounds are not seen, the others stand for them.
+void WallClock::Begin(WallThread& thread, uint64_t since_ns) {
+  writer_->AddThread(thread.log, thread.tid, "");
+  thread.seen_ns = since_ns;
+  thread.next_round = round_;
+  if (round_ == 0) {
+    thread.cpu_ns = ThreadCpuNs(thread.tid);
+    thread.run_delay_ns = ReadRunDelayNs(thread.tid);
+  }
+}
+
+void WallClock::Look(WallThread& thread) {
+  if (thread.is_ended) return;
+  const uint64_t now_ns = MonotonicNs();
+  const uint64_t cpu_ns = ThreadCpuNs(thread.tid);
+  if (cpu_ns == 0) {  // it is gone
+    is_list_old_ = true;
+    return;
+  }
+  const bool has_moved = cpu_ns != thread.cpu_ns;
+  thread.owed_ns += static_cast<int64_t>(now_ns - thread.seen_ns) -
+                    static_cast<int64_t>(cpu_ns - thread.cpu_ns);
+  const auto period_ns = static_cast<int64_t>(config_.period_ns);
+  if (thread.owed_ns < -period_ns) thread.owed_ns = -period_ns;
+  thread.seen_ns = now_ns;
+  thread.cpu_ns = cpu_ns;
+  if (has_moved || thread.stack == 0) {
+    LookAgain(thread);
+    thread.gap = 1;
+  } else {
+    if (thread.owed_ns > 0) {
+      Record(thread, thread.stack, static_cast<uint64_t>(thread.owed_ns));
+      thread.owed_ns = 0;
+    }
+    thread.gap = thread.gap < kMaxGap ? thread.gap * 2 : kMaxGap;
+  }
+  thread.next_round = round_ + thread.gap;
+}
+
+// The thread ran, so its stack is another one.
+void WallClock::LookAgain(WallThread& thread) {
+  const uint64_t run_delay_ns = ReadRunDelayNs(thread.tid);
+  const ThreadWait wait = ReadThreadWait(thread.tid);
+  thread.is_ended = wait.state == ThreadWait::State::kEnded;
+  const NodeId before = thread.stack;
+  thread.stack = FindStack(thread, wait);
+  const WaitShares shares =
+      ShareWait(thread.owed_ns, run_delay_ns - thread.run_delay_ns, before != 0,
+                thread.stack != 0);
+  thread.run_delay_ns = run_delay_ns;
+  thread.owed_ns = shares.owed_ns;
+  if (shares.runnable_ns != 0) {
+    Record(thread, kRunnableNode, shares.runnable_ns);
+  }
+  if (shares.before_ns != 0) Record(thread, before, shares.before_ns);
+  if (shares.after_ns != 0) Record(thread, thread.stack, shares.after_ns);
+}
+
+// 0: it does not wait, or went on while its stack was walked, or waits for the
+// helper. What was read of the stack of a thread that did not run in between is
+// right.
+NodeId WallClock::FindStack(WallThread& thread, const ThreadWait& wait) {
+  if (wait.state != ThreadWait::State::kWaiting ||
+      thread.tid == stopping_tid_.load(std::memory_order_acquire)) {
+    return 0;
+  }
+  const NodeId stack =
+      recorder_->AddStack(wait.registers, unwind::StackBounds{}, *scratch_,
+                          frames_.first(config_.max_depth));
+  const ThreadWait after = ReadThreadWait(thread.tid);
+  const bool is_same = after.state == wait.state &&
+                       after.registers.pc() == wait.registers.pc() &&
+                       after.registers.sp() == wait.registers.sp() &&
+                       ThreadCpuNs(thread.tid) == thread.cpu_ns;
+  return is_same ? stack : 0;
+}
+
+// A thread that is gone waited, as far as is known, where it was seen last,
+// until the round before.
+void WallClock::End(WallThread& thread) {
+  if (checked_ns_ > thread.seen_ns && !thread.is_ended) {
+    thread.owed_ns += static_cast<int64_t>(checked_ns_ - thread.seen_ns);
+  }
+  if (thread.owed_ns > 0 && thread.stack != 0) {
+    Record(thread, thread.stack, static_cast<uint64_t>(thread.owed_ns));
+  } else {
+    RecordUnsampled(thread);
+  }
+  threads_.Release(thread);
+}
+
+void WallClock::Record(WallThread& thread, NodeId stack, uint64_t weight_ns) {
+  // As in Recorder::Record: a thread is often named a moment after it began.
+  if ((thread.samples & (thread.samples + 1)) == 0) {
+    TaskName name{};
+    if (ReadTaskName(thread.tid, name) && name != thread.name) {
+      thread.name = name;
+      writer_->SetThreadName(thread.log, name.data());
+    }
+  }
+  if (writer_->AddSample(thread.log, SampleKind::kOffCpu, stack, weight_ns)) {
+    ++thread.samples;
+    AddTo(samples_);
+  } else {
+    writer_->AddLoss(thread.log, LossCause::kFull, weight_ns);
+    AddTo(losses_);
+  }
+}
+
+// Time of which nobody saw where it was waited; carried from thread to thread
+// and recorded by whole periods, as CPU time is (SamplingEngine).
+void WallClock::RecordUnsampled(WallThread& thread) {
+  unsampled_ns_ += thread.owed_ns;
+  if (unsampled_ns_ < static_cast<int64_t>(config_.period_ns)) return;
+  writer_->AddUnsampled(thread.log, static_cast<uint64_t>(unsampled_ns_));
+  unsampled_ns_ = 0;
+}
+
+}  // namespace unspool::collectors

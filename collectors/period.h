@@ -32,13 +32,18 @@ constexpr uint64_t NextRandom(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-// A thread's first period, uniform in (0, period_ns]. With it the expected
-// number of ticks of a thread that lives for any time T is T / period: threads
-// shorter than a period count, on average, for what they used. A thread that
-// started afresh with a whole period would never tick.
-// Async-signal-safe.
-constexpr uint64_t FirstPeriodNs(uint64_t period_ns, uint64_t random) {
-  return 1 + random % period_ns;
+// When a thread's timer is to expire first: uniform in (0, period_ns], so that
+// the expected number of ticks of a thread that lives for any time T is T /
+// period. Threads shorter than a period count, on average, for what they used;
+// one that started afresh with a whole period would never tick. Less half a
+// kernel tick, which is how much later the kernel notices on average: of 1,000
+// threads of 3 ms each, at 100 Hz and ticks of 4 ms, 272 were sampled with that
+// and 109 without (300 would be right). At least 1. Async-signal-safe.
+constexpr uint64_t FirstPeriodNs(uint64_t period_ns, uint64_t random,
+                                 uint64_t kernel_tick_ns) {
+  const uint64_t first_ns = 1 + random % period_ns;
+  const uint64_t late_ns = kernel_tick_ns / 2;
+  return first_ns > late_ns ? first_ns - late_ns : 1;
 }
 
 }  // namespace unspool::collectors

@@ -41,7 +41,8 @@ SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
   config_ = config;
   recorder_ = &recorder;
   pid_ = getpid();
-  slack_ns_ = config.period_ns + 2 * KernelTickNs();
+  kernel_tick_ns_ = KernelTickNs();
+  slack_ns_ = config.period_ns + 2 * kernel_tick_ns_;
   random_ = RandomSeed();
   main_stack_ = MainThreadStack();
   ended_ = {};
@@ -185,7 +186,8 @@ ThreadState* SamplingEngine::Adopt(int32_t tid, CountFrom from) {
   ThreadState* state = threads_.Acquire(tid);
   if (state == nullptr) return nullptr;
   if (tid == pid_) state->stack = main_stack_;
-  if (from == CountFrom::kNow) state->cpu_at_start_ns = ThreadCpuNs(tid);
+  state->cpu_at_start_ns = ThreadCpuNs(tid);
+  if (from == CountFrom::kBirth) state->unseen_ns = state->cpu_at_start_ns;
   BeginTicks(*state, tid);
   return state;
 }
@@ -203,7 +205,8 @@ void SamplingEngine::StartTimer(ThreadState& state, int32_t tid) {
   state.signal = config_.signal;
   state.had_source = state.source.StartTimer(
       tid, config_.signal, state.index,
-      FirstPeriodNs(config_.period_ns, NextRandom(random_)), config_.period_ns);
+      FirstPeriodNs(config_.period_ns, NextRandom(random_), kernel_tick_ns_),
+      config_.period_ns);
 }
 
 // In the thread itself. Where there is no event to be had the timer stays.
@@ -269,7 +272,7 @@ void SamplingEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
   const uint64_t cpu_ns = ThreadCpuNs(tid);
   if (cpu_ns == 0) return;  // it is gone, or never was
   const auto rest_ns =
-      static_cast<int64_t>(cpu_ns - state.cpu_at_start_ns -
+      static_cast<int64_t>(cpu_ns - state.cpu_at_start_ns + state.unseen_ns -
                            state.weight_ns.load(std::memory_order_relaxed));
   const bool is_late = rest_ns > static_cast<int64_t>(slack_ns_);
   if (is_late && !state.had_source) {

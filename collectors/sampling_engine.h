@@ -154,6 +154,7 @@ class SamplingEngine {
   Config config_;
   // By anyone in this process, ever: late ticks of events must be known.
   std::atomic<bool> has_used_perf_{false};
+  uint64_t kernel_tick_ns_ = 0;
   uint64_t slack_ns_ = 0;  // how late ticks may be without being missed
   uint64_t random_ = 0;
   std::atomic<uint64_t> last_scan_s_{0};

@@ -89,8 +89,8 @@ void BeginThread() {
   pthread_setspecific(key, reinterpret_cast<void*>(uintptr_t{index} + 1));
   sources[index].lacks_event = !sources[index].ticks.StartTimer(
       gettid(), SIGPROF, index,
-      collectors::FirstPeriodNs(period_ns,
-                                collectors::NextRandom(random_state)),
+      collectors::FirstPeriodNs(period_ns, collectors::NextRandom(random_state),
+                                collectors::KernelTickNs()),
       period_ns);
 }
 

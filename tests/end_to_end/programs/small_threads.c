@@ -46,7 +46,7 @@ static void fault_on_alternate_stack(void) {
   struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
   sigaction(SIGSEGV, &action, NULL);
   if (sigaltstack(&stack, NULL) != 0) exit(4);
-  int* volatile nowhere = NULL;
+  volatile int* volatile nowhere = NULL;
   if (sigsetjmp(after_fault, 1) == 0) *nowhere = 1;
 }
 

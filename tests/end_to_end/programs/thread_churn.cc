@@ -71,12 +71,12 @@ int main(int argc, char** argv) {
   cpu_seconds = argument(argc, argv, 1, 2);
   void* agent = argc > 2 ? dlopen(argv[2], RTLD_NOW) : nullptr;
   if (argc > 2 && agent == nullptr) exit(3);
-  Tell(agent, "unspool_start");
   starting = kStarters;
   pthread_t threads[kStarters];
   for (pthread_t& thread : threads) {
     pthread_create(&thread, nullptr, StartLoop, nullptr);
   }
+  Tell(agent, "unspool_start");
   blocking_objects objects;
   open_blocking(&objects);
   long interrupted = 0;

@@ -34,7 +34,7 @@ TEST(Settings, ComeFromTheirVariables) {
       {"UNSPOOL_OUTPUT", "x.pb.gz"},     {"UNSPOOL_START", "off"},
       {"UNSPOOL_VERBOSE", "1"},          {"UNSPOOL_FREQUENCY", "10000"},
       {"UNSPOOL_MAX_DEPTH", "65536"},    {"UNSPOOL_SAMPLE_SIGNAL", "SIGVTALRM"},
-      {"UNSPOOL_ENGINE", "timer"},       {"UNSPOOL_CLOCK", "cpu"},
+      {"UNSPOOL_ENGINE", "timer"},       {"UNSPOOL_CLOCK", "wall"},
       {"UNSPOOL_SPOOL", "/proc/1/fd/3"}, {"UNSPOOL_RESUME", "12:/dev/shm/x"},
       {"UNSPOOL_ROOT_PID", "4711"}};
   Settings settings;
@@ -47,6 +47,7 @@ TEST(Settings, ComeFromTheirVariables) {
   EXPECT_EQ(settings.signal, SIGVTALRM);
   EXPECT_STREQ(settings.spool, "/proc/1/fd/3");
   EXPECT_STREQ(settings.resume, "12:/dev/shm/x");
+  EXPECT_EQ(settings.clock, collectors::SampleClock::kWall);
   EXPECT_EQ(settings.root_pid, 4711);
 }
 
@@ -99,7 +100,8 @@ TEST(Settings, ABadValueIsNamedWithWhatWouldBeRight) {
       {"UNSPOOL_SAMPLE_SIGNAL", "34", nullptr},
       {"UNSPOOL_SAMPLE_SIGNAL", "PROFF", nullptr},
       {"UNSPOOL_SAMPLE_SIGNAL", "SIG", nullptr},
-      {"UNSPOOL_ENGINE", "perf", "UNSPOOL_ENGINE=perf is not auto or timer"},
+      {"UNSPOOL_ENGINE", "ring",
+       "UNSPOOL_ENGINE=ring is not auto, timer, perf or trap"},
       {"UNSPOOL_CLOCK", "sun", "UNSPOOL_CLOCK=sun is not cpu or wall"},
       {"UNSPOOL_CHILDREN", "on",
        "UNSPOOL_CHILDREN=on is not known to this version"},
@@ -127,13 +129,20 @@ TEST(Options, OverrideTheEnvironmentWhereTheyAreNotZero) {
   options.size = sizeof(options);
   options.max_depth = 64;
   options.sample_signal = SIGUSR1;
+  options.clock = UNSPOOL_CLOCK_WALL;
   ASSERT_TRUE(ApplyOptions(&options, &settings).ok());
   EXPECT_EQ(settings.frequency, 250u);
   EXPECT_EQ(settings.max_depth, 64u);
   EXPECT_EQ(settings.signal, SIGUSR1);
+  EXPECT_EQ(settings.clock, collectors::SampleClock::kWall);
   EXPECT_STREQ(settings.output, "from environment");
   ASSERT_TRUE(ApplyOptions(nullptr, &settings).ok());
   EXPECT_EQ(settings.max_depth, 64u);
+  options = {};
+  options.size = sizeof(options);
+  options.clock = UNSPOOL_CLOCK_CPU;
+  ASSERT_TRUE(ApplyOptions(&options, &settings).ok());
+  EXPECT_EQ(settings.clock, collectors::SampleClock::kCpu);
 }
 
 TEST(Options, OfAnOlderCallerAreReadAsFarAsTheyGo) {
@@ -153,13 +162,17 @@ TEST(Options, BadOnesAreRefused) {
     return ApplyOptions(&options, &settings).error;
   };
   constexpr size_t kSize = sizeof(unspool_options);
-  EXPECT_EQ(error_of({kSize, nullptr, 10'000, 65'536, SIGPROF}), 0);
-  EXPECT_EQ(error_of({0, nullptr, 0, 0, 0}), EINVAL);
-  EXPECT_EQ(error_of({kSize + 1, nullptr, 0, 0, 0}), EINVAL);
-  EXPECT_EQ(error_of({kSize, nullptr, 10'001, 0, 0}), EINVAL);
-  EXPECT_EQ(error_of({kSize, nullptr, 0, 65'537, 0}), EINVAL);
-  EXPECT_EQ(error_of({kSize, nullptr, 0, 0, SIGKILL}), EINVAL);
-  EXPECT_EQ(error_of({kSize, nullptr, 0, 0, -1}), EINVAL);
+  EXPECT_EQ(
+      error_of({kSize, nullptr, 10'000, 65'536, SIGPROF, UNSPOOL_CLOCK_WALL}),
+      0);
+  EXPECT_EQ(error_of({0, nullptr, 0, 0, 0, 0}), EINVAL);
+  EXPECT_EQ(error_of({kSize + 1, nullptr, 0, 0, 0, 0}), EINVAL);
+  EXPECT_EQ(error_of({kSize, nullptr, 10'001, 0, 0, 0}), EINVAL);
+  EXPECT_EQ(error_of({kSize, nullptr, 0, 65'537, 0, 0}), EINVAL);
+  EXPECT_EQ(error_of({kSize, nullptr, 0, 0, SIGKILL, 0}), EINVAL);
+  EXPECT_EQ(error_of({kSize, nullptr, 0, 0, -1, 0}), EINVAL);
+  EXPECT_EQ(error_of({kSize, nullptr, 0, 0, 0, 3}), EINVAL);
+  EXPECT_EQ(error_of({kSize, nullptr, 0, 0, 0, -1}), EINVAL);
 }
 
 }  // namespace

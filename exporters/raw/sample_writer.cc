@@ -149,7 +149,13 @@ void SampleWriter::WriteLosses(const LossArray& losses) {
 
 void SampleWriter::WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns) {
   tally_.lost[cause] += count;
-  tally_.totals.lost += count;
+  tally_.lost_ns[cause] += weight_ns;
+  RawTotals& totals = tally_.totals;
+  totals.lost += count;
+  totals.lost_ns += weight_ns;
+  const auto* most =
+      std::max_element(tally_.lost_ns.begin(), tally_.lost_ns.end());
+  if (*most != 0) totals.lost_cause = LossName(most - tally_.lost_ns.begin());
   if (weight_ns == 0) return;
   WriteStackless(PseudoFrame(tables_, "lost", LossName(cause)), no_label_,
                  weight_ns);

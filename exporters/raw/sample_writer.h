@@ -35,6 +35,7 @@ struct Tally {
   uint64_t largest_thread_weight_ns = 0;  // no thread ran for less time
   std::array<uint64_t, unwind::kWalkEndCount> truncated{};  // by WalkEnd
   std::array<uint64_t, kLossNames> lost{};
+  std::array<uint64_t, kLossNames> lost_ns{};
 };
 
 // Not async-signal-safe: allocates.

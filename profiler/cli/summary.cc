@@ -23,10 +23,19 @@ std::string RateReached(const SummaryFacts& facts) {
   constexpr uint64_t kEnough = 50;
   if (facts.totals.is_wall) return "";  // a thread that waits is seen seldom
   if (facts.totals.samples < kEnough || facts.totals.weight_ns == 0) return "";
-  const double seconds = static_cast<double>(facts.totals.weight_ns) / 1e9;
+  const uint64_t sampled_ns = facts.totals.weight_ns - facts.totals.lost_ns;
+  const double seconds = static_cast<double>(sampled_ns) / 1e9;
   const double reached = static_cast<double>(facts.totals.samples) / seconds;
   if (reached > 0.9 * facts.frequency) return "";
   return " (the kernel gave " + std::to_string(std::lround(reached)) + ")";
+}
+
+// A loss may stand for one tick or for all that a thread did.
+std::string LossShare(const exporters::RawTotals& totals) {
+  constexpr uint64_t kFloorNs = 10'000'000;
+  if (totals.lost_ns < kFloorNs) return "";
+  return " (" + Fixed(static_cast<double>(totals.lost_ns) / 1e9, 2) + " s, " +
+         totals.lost_cause + ")";
 }
 
 // Child processes, and what ran before, between and after the agent's
@@ -67,10 +76,11 @@ std::string SummaryLine(const SummaryFacts& facts) {
   if (totals.samples == 0 && totals.lost == 0 && not_profiled.empty()) {
     line += " (the program used hardly any CPU time)";
   }
-  line += ", " + std::to_string(totals.lost) + " lost, " + Fixed(truncated, 2) +
-          " % truncated, " + facts.engine + " at " +
-          std::to_string(facts.frequency) + " Hz" + RateReached(facts) +
-          (totals.is_wall ? ", wall clock" : "") + not_profiled;
+  line += ", " + std::to_string(totals.lost) + " lost" + LossShare(totals) +
+          ", " + Fixed(truncated, 2) + " % truncated, " + facts.engine +
+          " at " + std::to_string(facts.frequency) + " Hz" +
+          RateReached(facts) + (totals.is_wall ? ", wall clock" : "") +
+          not_profiled;
   const std::string file = ShellWord(facts.output);
   return line + " -> " + file + "  (next: unspool report " + file + ")";
 }

@@ -293,6 +293,8 @@ TEST_F(RawPprofTest, LossesWeighButAreNoSamples) {
                   Pair("[lost: full]", ElementsAre(0, 120))));
   EXPECT_EQ(written.Labels(1).at("thread"), "worker");
   EXPECT_EQ(written.totals().lost, 3u);
+  EXPECT_EQ(written.totals().lost_ns, 120u);
+  EXPECT_STREQ(written.totals().lost_cause, "full");
   EXPECT_EQ(written.totals().weight_ns, 127u);
   EXPECT_THAT(written.Comments(),
               IsSupersetOf({Pair("lost", "3"), Pair("lost.full", "2"),

@@ -24,6 +24,19 @@ TEST(SummaryLine, SaysCountsEngineOutputAndWhatToTypeNext) {
             "p.pb.gz  (next: unspool report p.pb.gz)");
 }
 
+TEST(SummaryLine, SaysHowMuchALossIsAndWhy) {
+  SummaryFacts facts = Facts();
+  facts.totals.lost = 1;
+  facts.totals.lost_ns = 2'760'000'000;
+  facts.totals.lost_cause = "blocked";
+  EXPECT_NE(SummaryLine(facts).find("1 lost (2.76 s, blocked), 0.00 %"),
+            std::string::npos)
+      << SummaryLine(facts);
+  // Of what could be sampled the rate is not 72 but 100.
+  facts.totals.samples = 724;
+  EXPECT_EQ(SummaryLine(facts).find("kernel gave"), std::string::npos);
+}
+
 TEST(SummaryLine, SaysWhatTheUserWouldElseMiss) {
   struct Row {
     const char* name;

@@ -49,9 +49,9 @@ bool TryCopyMemory(void* page) {
   uint64_t word = 0;
   const iovec local = {&word, sizeof(word)};
   const iovec remote = {page, sizeof(word)};
-  const long pid = Call(SYS_getpid);
-  return pid > 0 && Call(SYS_process_vm_readv, pid, &local, 1, &remote, 1, 0) ==
-                        sizeof(word);
+  const long self = Call(SYS_gettid);
+  return self > 0 && Call(SYS_process_vm_readv, self, &local, 1, &remote, 1,
+                          0) == sizeof(word);
 }
 
 bool TryPopulate(void* page) {

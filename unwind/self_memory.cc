@@ -34,10 +34,11 @@ size_t CopyFromSelf(uint64_t address, std::span<uint8_t> out) {
     left -= size;
   }
   local.iov_len = out.size() - left;
-  // Asked each time: what a parent remembered is wrong after fork.
-  const long pid = RawSyscall(SYS_getpid);
+  // Asked each time: what a parent remembered is wrong after fork. Not the
+  // process's id: after its main thread's pthread_exit() that names no memory.
+  const long self = RawSyscall(SYS_gettid);
   const long copied =
-      RawSyscall(SYS_process_vm_readv, pid, reinterpret_cast<long>(&local), 1,
+      RawSyscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&local), 1,
                  reinterpret_cast<long>(remote), static_cast<long>(pages), 0);
   return copied < 0 ? 0 : static_cast<size_t>(copied);
 }

@@ -56,8 +56,8 @@ def identities():
 
 
 def weight(profile, sample):
-    """CPU nanoseconds that the sample stands for."""
-    return sample.values[profile.value_index("cpu")]
+    """Nanoseconds, CPU or wall-clock, that the sample stands for."""
+    return sample.values[profile.value_index(profile.default_sample_type)]
 
 
 def count(profile, sample):
@@ -146,27 +146,27 @@ class Case(unittest.TestCase):
         return self._run([*prefix, *argv], {})
 
     def record(self, argv, frequency=FREQUENCY, prefix=(), unspool=UNSPOOL,
-               name="record.pb.gz"):
+               name="record.pb.gz", clock="cpu"):
         """The program under `unspool record`."""
         path = os.path.join(self.dir, name)
         run = self._run([*prefix, unspool, "record", "-o", path, "-F",
-                         str(frequency), "--", *argv], {})
+                         str(frequency), "--clock", clock, "--", *argv], {})
         run.path = path
-        run.profile = self.load(path, run)
+        run.profile = self.load(path, run, clock)
         return run
 
     def preload(self, argv, frequency=FREQUENCY, prefix=(), agent=AGENT,
-                name="preload.pb.gz"):
+                name="preload.pb.gz", clock="cpu"):
         """The program with the agent preloaded; named after."""
         path = os.path.join(self.dir, name)
         run = self._run(list(prefix) + list(argv), {
             "LD_PRELOAD": agent, "UNSPOOL_OUTPUT": path,
-            "UNSPOOL_FREQUENCY": str(frequency)})
+            "UNSPOOL_FREQUENCY": str(frequency), "UNSPOOL_CLOCK": clock})
         run.path = path
-        self.load(path, run)
+        self.load(path, run, clock)
         named = os.path.join(self.dir, "named-" + name)
         self.unspool("export", path, "-o", named)
-        run.profile = self.load(named, run)
+        run.profile = self.load(named, run, clock)
         return run
 
     def unspool(self, *arguments):
@@ -176,13 +176,13 @@ class Case(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
 
-    def load(self, path, run):
+    def load(self, path, run, clock="cpu"):
         """The decoded profile, if it is what every profile must be."""
         self.assertTrue(os.path.exists(path), f"no profile: {run.stderr}")
         profile = pprof_decode.load(path)
         self.assertEqual(profile.sample_types,
-                         [("samples", "count"), ("cpu", "nanoseconds")])
-        self.assertEqual(profile.default_sample_type, "cpu")
+                         [("samples", "count"), (clock, "nanoseconds")])
+        self.assertEqual(profile.default_sample_type, clock)
         self.assertGreater(profile.duration_nanos, 0)
         self.assertGreater(profile.total("samples"), 0, run.stderr)
         for sample in profile.samples:

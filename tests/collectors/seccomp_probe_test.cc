@@ -69,8 +69,9 @@ TEST_F(SeccompProbeTest, FindsWhatAFilterRefusesOrKillsFor) {
        Bit(OptionalCall::kFiles)},
       {"name killed", SYS_prctl, SECCOMP_RET_KILL_PROCESS,
        Bit(OptionalCall::kThreadName)},
-      {"two at once", SYS_gettid, SECCOMP_RET_KILL_PROCESS,
-       Bit(OptionalCall::kCopyMemory) | Bit(OptionalCall::kThreads)},
+      {"three at once", SYS_gettid, SECCOMP_RET_KILL_PROCESS,
+       Bit(OptionalCall::kCopyMemory) | Bit(OptionalCall::kPerfEvent) |
+           Bit(OptionalCall::kThreads)},
       {"the child's own end", SYS_exit_group, SECCOMP_RET_KILL_PROCESS, 0},
       {"the child's own end refused", SYS_exit_group, kRefuse, 0},
   };

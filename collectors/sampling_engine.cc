@@ -95,12 +95,6 @@ void SamplingEngine::Stop(const sigset_t& own_mask) {
   });
 }
 
-void SamplingEngine::ForgetAfterFork() {
-  lock_.ForgetAfterFork();
-  running_.store(false);
-  threads_.ForgetAfterFork();
-}
-
 ThreadState* SamplingEngine::PrepareThread(const ThreadState::Start& start,
                                            const StackRequest& stack) {
   if (!is_running()) return nullptr;

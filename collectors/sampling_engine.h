@@ -79,9 +79,14 @@ class SamplingEngine {
   // lock, waits.
   void Stop(const sigset_t& own_mask);
 
-  // For the child after fork, where nothing ticks: makes this object ready for
-  // Start(). Not async-signal-safe: one caller at a time.
+  // For the child after fork, where nothing ticks (engine_fork.cc).
+  // ForgetAfterFork makes this object ready for Start(). ContinueAfterFork
+  // samples the thread that forked, as the parent did and into the same
+  // recorder, which must be ready for that, but for a helper of ours; false: it
+  // was not running, or there is no memory for it. Async-signal-safe (Linux):
+  // plain system calls, and nobody else can hold the lock.
   void ForgetAfterFork();
+  bool ContinueAfterFork(int32_t helper_tid);
 
   // True in the process that started it, until Stop(), and while a seccomp
   // filter leaves us what it takes to begin and end with threads: without, no

@@ -72,16 +72,31 @@ void ThreadTable::Release(ThreadState& state) {
   free_ = &state;
 }
 
-void ThreadTable::ForgetAfterFork() {
-  used_ = 0;
-  free_ = nullptr;
+ThreadState* ThreadTable::FindByStack(uint64_t high) {
   for (uint32_t i = 0; i < mapped_; ++i) {
     ThreadState* state = At(i);
-    state->source.ForgetAfterFork();
-    slots_->tids[i] = 0;
-    state->next_free = free_;
-    free_ = state;
+    if (state != nullptr && slots_->tids[i] > 0 && state->stack.high == high) {
+      return state;
+    }
   }
+  return nullptr;
+}
+
+void ThreadTable::KeepAfterFork(ThreadState* own) {
+  free_ = nullptr;
+  used_ = 0;
+  mapped_ = 0;
+  if (slots_ == nullptr) return;
+  // A state that another thread had just mapped may be there uncounted.
+  for (; mapped_ < kMaxThreads && At(mapped_) != nullptr; ++mapped_) {
+    slots_->tids[mapped_] = 0;
+  }
+  if (own == nullptr) return;
+  own->source.ForgetAfterFork();
+  const unwind::StackBounds stack = own->stack;
+  Clear(*own);
+  own->stack = stack;
+  used_ = 1;
 }
 
 ThreadState* ThreadTable::FindByTid(int32_t tid) {

@@ -48,9 +48,15 @@ class ThreadTable {
                : nullptr;
   }
 
-  // For the child after fork: every state is free again.
+  // The state in use whose known stack ends at `high`; nullptr: none.
   // Async-signal-safe.
-  void ForgetAfterFork();
+  ThreadState* FindByStack(uint64_t high);
+
+  // For the child after fork, whatever other threads were doing with the table:
+  // `own` is in use, as new but for its stack; nullptr: none is. All others are
+  // given up and stay mapped, because the program may know their addresses.
+  // Async-signal-safe.
+  void KeepAfterFork(ThreadState* own);
 
   // States in use, kStarting ones included. Async-signal-safe.
   uint32_t used() const { return used_; }

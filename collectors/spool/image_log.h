@@ -23,6 +23,7 @@ struct ImageInfo {
   uint64_t period_ns = 0;
   SampleClock clock = SampleClock::kCpu;
   char comm[16] = {};           // the process's name; ends in NUL
+  bool is_lazy = false;         // also where it is the spool's first
   const char* engine = "";      // "timer"
   const char* executable = "";  // absolute path
   // As in /proc/self/cmdline: arguments separated and ended by NUL.
@@ -48,6 +49,9 @@ class ImageLog {
   // Keeps the facts, the strings cut to 4096 bytes each and the command line to
   // 8192. Not async-signal-safe: asks for the host's name.
   void Prepare(const ImageInfo& info);
+  // For a forked child, whose strings are its parent's: takes the rest of
+  // `info`. Async-signal-safe.
+  void PrepareAfterFork(const ImageInfo& info);
   void Reset();
 
   // nullptr: nothing was recorded yet. Async-signal-safe.
@@ -66,6 +70,7 @@ class ImageLog {
   static constexpr size_t kMaxText = 4096;
   using Text = std::span<const char>;
 
+  void KeepFacts(const ImageInfo& info);
   uint8_t* Fill(ChunkAllocator& chunks, uint32_t pages);
 
   ImageInfo info_;      // without its strings: these are in bytes_

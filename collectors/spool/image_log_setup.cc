@@ -25,6 +25,12 @@ void ImageLog::Prepare(const ImageInfo& info) {
     texts_[i] = Text(next, texts[i].size());
     next += texts[i].size();
   }
+  KeepFacts(info);
+}
+
+void ImageLog::PrepareAfterFork(const ImageInfo& info) { KeepFacts(info); }
+
+void ImageLog::KeepFacts(const ImageInfo& info) {
   info_ = info;
   info_.engine = info_.executable = "";
   info_.command_line = {};

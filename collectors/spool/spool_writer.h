@@ -42,11 +42,11 @@ class SpoolWriter {
   [[nodiscard]] static SpoolStatus Create(int fd, uint64_t capacity_bytes);
 
   // Maps the spool behind `fd` (the caller closes it) and begins a new image.
-  // The spool's first image writes its record now, so that a spool can be read
-  // from then on; every other one takes nothing before its first sample or loss. Where the kernel
-  // cannot populate pages (before Linux 5.14), up to kPreallocatedBytes of the
-  // file are allocated now. After an error the object is as new.
-  // Not async-signal-safe: allocates by mmap.
+  // The spool's first image writes its record now, unless it is lazy, so that a
+  // spool can be read from then on; every other one takes nothing before its
+  // first sample or loss. Where the kernel cannot populate pages (before Linux
+  // 5.14), up to kPreallocatedBytes of the file are allocated now. After an
+  // error the object is as new. Not async-signal-safe: allocates by mmap.
   [[nodiscard]] SpoolStatus Open(int fd, const ImageInfo& info,
                                  AtFork at_fork = AtFork::kUnmap);
 
@@ -79,7 +79,8 @@ class SpoolWriter {
   // For the child after fork, where logs of the parent's threads must not be
   // used. ForgetAfterFork: makes this object as new, to be opened again.
   // BeginAfterFork: begins a new image in the parent's spool; only if that was
-  // opened with AtFork::kKeep. The module source stays. Async-signal-safe.
+  // opened with AtFork::kKeep. The strings and the module source stay the
+  // parent's. Async-signal-safe.
   void ForgetAfterFork();
   void BeginAfterFork(const ImageInfo& info);
 

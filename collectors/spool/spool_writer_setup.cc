@@ -60,7 +60,7 @@ SpoolStatus SpoolWriter::Open(int fd, const ImageInfo& info, AtFork at_fork) {
   SpoolStatus status = chunks_.Map(fd, at_fork);
   if (status != SpoolStatus::kOk) return status;
   image_.Prepare(info);
-  const bool is_first = chunks_.image() == 0;
+  const bool is_first = chunks_.image() == 0 && !info.is_lazy;
   if (is_first && image_.FindOrAdd(chunks_) == nullptr) {
     status = SpoolStatus::kTooSmall;
     Reset(/*unmap=*/true);
@@ -82,7 +82,7 @@ void SpoolWriter::BeginAfterFork(const ImageInfo& info) {
   modules_.Reset(/*unmap=*/false);
   stacks_.Reset(/*unmap=*/false);
   chunks_.BeginAfterFork();
-  image_.Prepare(info);
+  image_.PrepareAfterFork(info);
 }
 
 void SpoolWriter::Reset(bool unmap) {

@@ -22,17 +22,20 @@ namespace {
 // them write files.
 const char* ReadVariable(const char* name) { return secure_getenv(name); }
 
+bool IsFirstProcess(const Settings& settings) {
+  return settings.root_pid == 0 || settings.root_pid == getpid();
+}
+
 // For the processes that this one becomes by exec, or starts.
 void TellSuccessors(const Settings& settings) {
-  char text[PATH_MAX + 16];
   if (settings.root_pid == 0) {
+    char text[16];
     snprintf(text, sizeof(text), "%d", getpid());
     setenv("UNSPOOL_ROOT_PID", text, 1);
   }
-  const char* spool = GetSession().spool_path();
-  if (*spool == '\0') return;
-  snprintf(text, sizeof(text), "%d:%s", getpid(), spool);
-  setenv("UNSPOOL_RESUME", text, 1);
+  if (settings.spool == nullptr && settings.spool_tag == nullptr) {
+    setenv("UNSPOOL_SPOOL_TAG", GetSession().spool_tag(), 1);
+  }
 }
 
 // An engine that could not be had, and a rate that timers do not reach. The
@@ -57,9 +60,14 @@ void SayEngine(const Settings& settings) {
   }
 }
 
-// A child of what `unspool record` records, not yet followed.
-bool IsForeignChild(const Settings& settings) {
-  return settings.spool != nullptr && settings.root_pid != getpid();
+bool StartsAtLoad(const Settings& settings) {
+  return settings.output != nullptr && settings.start_at_load &&
+         (settings.follows_children || IsFirstProcess(settings));
+}
+
+// What other processes than the first one have to say has mostly been said.
+bool MaySpeak(const Settings& settings) {
+  return settings.is_verbose || IsFirstProcess(settings);
 }
 
 [[gnu::constructor]] void AtLoad() {
@@ -68,14 +76,13 @@ bool IsForeignChild(const Settings& settings) {
   const int saved_errno = errno;
   Settings settings;
   Problem problem = ReadSettings(&ReadVariable, &settings);
-  const bool starts = problem.ok() && settings.output != nullptr &&
-                      settings.start_at_load && !IsForeignChild(settings);
+  const bool starts = problem.ok() && StartsAtLoad(settings);
   if (starts) problem = GetSession().Start(settings);
   if (!problem.ok()) {
-    Say("%s; profiling is off", problem.text);
+    if (MaySpeak(settings)) Say("%s; profiling is off", problem.text);
   } else if (starts) {
     TellSuccessors(settings);
-    SayEngine(settings);
+    if (MaySpeak(settings)) SayEngine(settings);
     if (settings.is_verbose) {
       Say("sampling at %u Hz, recording in %s", settings.frequency,
           settings.spool != nullptr ? settings.spool
@@ -104,6 +111,11 @@ UNSPOOL_EXPORT int unspool_start(const unspool_options* options) {
       &unspool::profiler::ReadVariable, &settings);
   if (problem.ok()) {
     problem = unspool::profiler::ApplyOptions(options, &settings);
+  }
+  // A region is the process's own, unless children were asked for.
+  if (settings.spool == nullptr &&
+      unspool::profiler::ReadVariable("UNSPOOL_CHILDREN") == nullptr) {
+    settings.follows_children = false;
   }
   if (problem.ok()) problem = GetSession().Start(settings);
   return -problem.error;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,15 +41,23 @@ uint64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
 
 uint64_t ProcessCpuNs() { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); }
 
-ImageFacts::ImageFacts(uint64_t period_ns, const char* engine,
-                       collectors::SampleClock clock) {
+void ImageFacts::Read(uint64_t period_ns, const char* engine,
+                      collectors::SampleClock clock) {
+  info_ = {};
+  info_.period_ns = period_ns;
+  info_.engine = engine;
+  info_.clock = clock;
+  ReadProcess();
+  ReadStrings();
+}
+
+void ImageFacts::NoteFork() { ReadProcess(); }
+
+void ImageFacts::ReadProcess() {
   info_.pid = getpid();
   info_.parent_pid = getppid();
   info_.start_realtime_ns = ClockNs(CLOCK_REALTIME);
   info_.start_monotonic_ns = MonotonicNs();
-  info_.period_ns = period_ns;
-  info_.engine = engine;
-  info_.clock = clock;
   collectors::TaskName name{};
   if (gettid() == info_.pid) {
     collectors::ReadOwnTaskName(name);
@@ -56,16 +65,24 @@ ImageFacts::ImageFacts(uint64_t period_ns, const char* engine,
     collectors::ReadTaskName(info_.pid, name);
   }
   memcpy(info_.comm, name.data(), sizeof(info_.comm));
-  if (!memory_.Allocate(PATH_MAX + kMaxCommandLine + 1)) return;
-  // All zeroes: strings that are read into it end by themselves.
-  char* executable = static_cast<char*>(memory_.data());
-  char* command_line = executable + PATH_MAX;
-  if (readlink("/proc/self/exe", executable, PATH_MAX - 1) > 0) {
-    info_.executable = executable;
+}
+
+void ImageFacts::ReadStrings() {
+  constexpr size_t kSize = PATH_MAX + kMaxCommandLine + 1;
+  if (strings_ == nullptr) {
+    void* memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    strings_ = static_cast<char*>(memory);
   }
+  char* executable = strings_;
+  char* command_line = executable + PATH_MAX;
+  const ssize_t path = readlink("/proc/self/exe", executable, PATH_MAX - 1);
+  executable[path > 0 ? path : 0] = '\0';
+  info_.executable = executable;
   size_t size =
       ReadProcFile("/proc/self/cmdline", command_line, kMaxCommandLine);
-  if (size != 0 && command_line[size - 1] != '\0') ++size;
+  if (size != 0 && command_line[size - 1] != '\0') command_line[size++] = '\0';
   info_.command_line = {command_line, size};
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "collectors/mapping.h"
 #include "collectors/spool/spool_writer.h"
 
 namespace unspool::profiler {
@@ -16,18 +15,31 @@ uint64_t MonotonicNs();
 // CPU time of the whole process, ended threads included. Async-signal-safe.
 uint64_t ProcessCpuNs();
 
-// The facts, and the memory of their strings. A command line is kept to 64 KiB.
+// The facts, and the memory of their strings, which is never given back: what
+// is recorded from a signal handler refers to it.
 class ImageFacts {
  public:
-  // What cannot be found out (no /proc) stays empty.
-  // Not async-signal-safe: reads files.
-  ImageFacts(uint64_t period_ns, const char* engine,
-             collectors::SampleClock clock);
+  constexpr ImageFacts() = default;
+  ImageFacts(const ImageFacts&) = delete;
+  ImageFacts& operator=(const ImageFacts&) = delete;
 
+  // What cannot be found out (no /proc) stays empty; a command line is kept to
+  // 64 KiB. `engine` must outlive this object.
+  // Not async-signal-safe: reads files.
+  void Read(uint64_t period_ns, const char* engine,
+            collectors::SampleClock clock);
+
+  // In a forked child: what differs from the parent. Async-signal-safe.
+  void NoteFork();
+
+  void set_lazy(bool is_lazy) { info_.is_lazy = is_lazy; }
   const collectors::ImageInfo& info() const { return info_; }
 
  private:
-  collectors::Mapping memory_;
+  void ReadProcess();
+  void ReadStrings();
+
+  char* strings_ = nullptr;
   collectors::ImageInfo info_;
 };
 

@@ -44,6 +44,7 @@ constinit NextFunction<int (*)(int, const char*, Strings, Strings, int)>
 template <typename Function, typename... Arguments>
 int Execute(NextFunction<Function>& next, Arguments... arguments) {
   collectors::SamplingEngine& engine = GetSession().engine();
+  GetSession().PrepareExec();
   engine.PrepareExec();
   const int result = next.get()(arguments...);
   const int saved_errno = errno;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -74,22 +75,14 @@ Session& GetSession() {
 
 Problem Session::Start(const Settings& settings) {
   QuietLock lock(lock_);
-  ForgetIfForked();
   RegisterForkHandler();
   if (is_recording_) return MakeProblem(EALREADY, "sampling runs already");
   const collectors::OptionalCallSet forbidden = AdaptToFilter();
   if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("timers");
   if (!IsAllowed(OptionalCall::kPopulate)) return FilterProblem("madvise");
-  is_first_process_ = settings.root_pid == 0 || settings.root_pid == getpid();
-  is_for_tool_ = settings.spool != nullptr && settings.root_pid == getpid();
-  frequency_ = settings.frequency;
-  engine_choice_ = collectors::ChooseEngine(settings.engine,
-                                            collectors::PeriodNs(frequency_));
-  if (!is_for_tool_) {
-    const Problem problem = ChooseOutput(settings);
-    if (!problem.ok()) return problem;
-  }
-  Problem problem = OpenSpool(settings);
+  Problem problem = RememberSettings(settings);
+  if (problem.ok() && !is_for_tool_) problem = ChooseOutput();
+  if (problem.ok()) problem = OpenSpool(settings);
   if (!problem.ok()) return problem;
   problem = StartEngine(settings, lock.previous_mask());
   if (!problem.ok()) CloseSpool(/*keep=*/false);
@@ -106,50 +99,80 @@ void Session::RegisterForkHandler() {
                       }) == 0;
 }
 
-Problem Session::ChooseOutput(const Settings& settings) {
+// Whatever a forked child needs that is not its parent's environment, which the
+// program may have overwritten by then.
+Problem Session::RememberSettings(const Settings& settings) {
+  is_for_tool_ = settings.spool != nullptr;
+  is_first_process_ = settings.root_pid == 0 || settings.root_pid == getpid();
+  follows_children_ = settings.follows_children;
+  frequency_ = settings.frequency;
+  const uint64_t period_ns = collectors::PeriodNs(frequency_);
+  engine_choice_ = collectors::ChooseEngine(settings.engine, period_ns);
+  facts_.Read(period_ns, EngineName(engine_choice_.engine), settings.clock);
+  wall_config_.period_ns = period_ns;
+  wall_config_.max_depth = settings.max_depth;
+  facts_.set_lazy(!is_first_process_);
+  if (settings.spool_tag != nullptr) {
+    snprintf(spool_tag_.text, sizeof(spool_tag_.text), "%s",
+             settings.spool_tag);
+  } else if (spool_tag_.text[0] == '\0') {
+    spool_tag_ = NewSpoolTag();
+  }
+  const char* pattern =
+      settings.output != nullptr ? settings.output : kDefaultOutput;
+  const int size =
+      snprintf(output_pattern_, sizeof(output_pattern_), "%s", pattern);
+  if (static_cast<size_t>(size) >= sizeof(output_pattern_)) {
+    return MakeProblem(ENAMETOOLONG, "UNSPOOL_OUTPUT=%.64s… is too long",
+                       pattern);
+  }
+  if (is_for_tool_ || getcwd(directory_, sizeof(directory_)) != nullptr) {
+    return {};
+  }
+  return MakeProblem(errno, "cannot find the current directory: %s",
+                     strerrordesc_np(errno));
+}
+
+Problem Session::ChooseOutput() {
   utsname host;
   uname(&host);
-  char directory[PATH_MAX];
   OutputFacts facts;
   facts.pid = getpid();
   facts.program = program_invocation_short_name;
   facts.time_s = static_cast<uint64_t>(time(nullptr));
   facts.host = host.nodename;
   facts.is_first_process = is_first_process_;
-  facts.directory = getcwd(directory, sizeof(directory));
-  if (facts.directory == nullptr) {
-    return MakeProblem(errno, "cannot find the current directory: %s",
-                       strerrordesc_np(errno));
-  }
-  const char* pattern =
-      settings.output != nullptr ? settings.output : kDefaultOutput;
-  const Problem problem = ExpandOutput(pattern, facts, &output_);
+  facts.directory = directory_;
+  const Problem problem = ExpandOutput(output_pattern_, facts, &output_);
   return problem.ok() ? CheckOutput(&output_) : problem;
 }
 
 Problem Session::OpenSpool(const Settings& settings) {
+  if (!is_for_tool_) return OpenOwnSpool();
   SpoolFile file;
-  if (is_for_tool_) {
-    const Problem problem = OpenToolSpool(settings.spool, &file);
-    return problem.ok() ? MapSpool(settings, file) : problem;
-  }
-  if (settings.resume != nullptr && OpenResumedSpool(settings.resume, &file) &&
-      MapSpool(settings, file).ok()) {
-    return {};
-  }
-  const Problem problem = CreateSpool(&file);
-  if (!problem.ok()) return problem;
-  const Problem mapped = MapSpool(settings, file);
-  if (!mapped.ok() && file.path[0] != '\0') unlink(file.path);
-  return mapped;
+  const Problem problem = OpenToolSpool(settings.spool, &file);
+  return problem.ok() ? MapSpool(file) : problem;
 }
 
-Problem Session::MapSpool(const Settings& settings, const SpoolFile& file) {
-  const ImageFacts facts(collectors::PeriodNs(settings.frequency),
-                         EngineName(engine_choice_.engine), settings.clock);
-  const SpoolStatus status = writer_.Open(file.fd.get(), facts.info());
+Problem Session::OpenOwnSpool() {
+  SpoolFile file;
+  Problem problem =
+      CreateSpool(spool_tag_.text, /*is_quiet=*/!is_first_process_, &file);
+  if (!problem.ok()) return problem;
+  problem = MapSpool(file);
+  if (!problem.ok() && file.path[0] != '\0') unlink(file.path);
+  return problem;
+}
+
+Problem Session::MapSpool(const SpoolFile& file) {
+  const auto at_fork = is_for_tool_ && follows_children_
+                           ? collectors::AtFork::kKeep
+                           : collectors::AtFork::kUnmap;
+  const SpoolStatus status =
+      writer_.Open(file.fd.get(), facts_.info(), at_fork);
   if (status != SpoolStatus::kOk) return DescribeSpool(status, file.path);
   memcpy(spool_path_, file.path, sizeof(spool_path_));
+  is_resumed_ = file.is_resumed;
   return {};
 }
 
@@ -160,7 +183,7 @@ Problem Session::StartEngine(const Settings& settings,
   }
   recorder_.Begin(unwinder_, writer_);
   if (settings.clock == collectors::SampleClock::kWall) {
-    const Problem problem = StartWallClock(settings, own_mask);
+    const Problem problem = StartWallClock(own_mask);
     if (!problem.ok()) return problem;
   }
   collectors::SamplingEngine::Config config;
@@ -176,14 +199,10 @@ Problem Session::StartEngine(const Settings& settings,
 }
 
 // Before the engine, which must know that this thread is not the program's.
-Problem Session::StartWallClock(const Settings& settings,
-                                const sigset_t& own_mask) {
+Problem Session::StartWallClock(const sigset_t& own_mask) {
   if (!IsAllowed(OptionalCall::kFiles)) return FilterProblem("reading /proc");
-  const collectors::WallClock::Config config = {
-      .period_ns = collectors::PeriodNs(settings.frequency),
-      .max_depth = settings.max_depth,
-      .own_mask = own_mask};
-  switch (wall_clock_.Start(config, recorder_, writer_)) {
+  wall_config_.own_mask = own_mask;
+  switch (wall_clock_.Start(wall_config_, recorder_, writer_)) {
     case collectors::WallClock::StartStatus::kOk:
       return {};
     case collectors::WallClock::StartStatus::kNoMemory:
@@ -199,13 +218,12 @@ Problem Session::StartWallClock(const Settings& settings,
 Problem Session::Stop() {
   if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("ending it");
   QuietLock lock(lock_);
-  ForgetIfForked();
   if (!is_recording_) return MakeProblem(ESRCH, "sampling does not run");
   wall_clock_.Stop();
   engine_.Stop(lock.previous_mask());
   is_recording_ = false;
   NoteEnd();
-  Problem problem = is_for_tool_ ? Problem{} : WriteProfileNow();
+  Problem problem = has_nothing_to_write() ? Problem{} : WriteProfileNow();
   if (!problem.ok() && spool_path_[0] != '\0') {
     const Problem cause = problem;
     problem = MakeProblem(cause.error,
@@ -220,15 +238,20 @@ Problem Session::Stop() {
 Problem Session::Flush() {
   if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("flushing");
   QuietLock lock(lock_);
-  ForgetIfForked();
   if (!is_recording_) return MakeProblem(ESRCH, "sampling does not run");
   NoteEnd();
-  return is_for_tool_ ? Problem{} : WriteProfileNow();
+  return has_nothing_to_write() ? Problem{} : WriteProfileNow();
+}
+
+// Of all processes but the first one only those that were sampled leave a
+// profile.
+bool Session::has_nothing_to_write() const {
+  return is_for_tool_ ||
+         (!is_first_process_ && !is_resumed_ && !writer_.has_recorded());
 }
 
 void Session::GetState(unspool_state* state) {
   QuietLock lock(lock_);
-  ForgetIfForked();
   state->running = is_recording_ ? 1 : 0;
   state->frequency = frequency_;
   const collectors::SamplingEngine::Totals totals = engine_.totals();
@@ -239,6 +262,9 @@ void Session::GetState(unspool_state* state) {
 
 Problem Session::WriteProfileNow() {
   if (!IsAllowed(OptionalCall::kFiles)) return FilterProblem("writing files");
+  // A forked child has not chosen it yet.
+  const Problem problem = output_.text[0] == '\0' ? ChooseOutput() : Problem{};
+  if (!problem.ok()) return problem;
   return WriteProfile(writer_.bytes(), MonotonicNs(), output_);
 }
 
@@ -249,7 +275,7 @@ bool Session::IsFirstToSay(Notice notice) {
 
 void Session::StopGrowing() {
   QuietLock lock(lock_);
-  if (is_recording_ && !is_forked_) writer_.StopGrowing();
+  if (is_recording_) writer_.StopGrowing();
 }
 
 void Session::NoteEnd() { writer_.NoteEnd(MonotonicNs(), ProcessCpuNs()); }
@@ -258,22 +284,6 @@ void Session::CloseSpool(bool keep) {
   writer_.Close();
   if (!keep && spool_path_[0] != '\0') unlink(spool_path_);
   spool_path_[0] = '\0';
-}
-
-void Session::AfterForkInChild() {
-  is_forked_ = true;
-  // Another thread of the parent may have held it.
-  lock_.ForgetAfterFork();
-}
-
-void Session::ForgetIfForked() {
-  if (!is_forked_) return;
-  is_forked_ = false;
-  is_recording_ = false;
-  spool_path_[0] = '\0';
-  writer_.ForgetAfterFork();
-  engine_.ForgetAfterFork();
-  wall_clock_.ForgetAfterFork();
 }
 
 }  // namespace unspool::profiler

@@ -13,6 +13,7 @@
 #include "collectors/spool/spool_writer.h"
 #include "collectors/try_lock.h"
 #include "collectors/wall_clock.h"
+#include "profiler/agent/image_facts.h"
 #include "profiler/agent/message.h"
 #include "profiler/agent/output_name.h"
 #include "profiler/agent/settings.h"
@@ -53,9 +54,11 @@ class Session {
   // Not async-signal-safe: takes the lock.
   void GetState(unspool_state* state);
 
-  // The spool's path, "" if it has none or nothing runs: for the process that
-  // this one becomes by exec. Not async-signal-safe: one caller.
+  // The spool's path, "" if it has none or nothing runs.
+  // Not async-signal-safe: one caller.
   const char* spool_path() const { return spool_path_; }
+  // For the processes that this one starts. Not async-signal-safe: one caller.
+  const char* spool_tag() const { return spool_tag_.text; }
 
   // True if this process is the one to tell the user of `notice`: once per
   // recording; with a spool of its own, only the first process.
@@ -75,31 +78,44 @@ class Session {
   collectors::EngineChoice engine_choice() const { return engine_choice_; }
   unwind::SelfUnwinder& unwinder() { return unwinder_; }
 
-  // For the child after fork, where everything is off until it starts a
-  // recording of its own. Async-signal-safe.
-  void AfterForkInChild();
+  // Right before exec: a spool without samples is no use to anybody if the new
+  // program has no agent. Does nothing in the child of a vfork.
+  // Async-signal-safe.
+  void PrepareExec();
 
  private:
+  // For the child after fork (session_fork.cc).
+  void AfterForkInChild();
+  bool ContinueAfterFork(const sigset_t& own_mask);
+  void ForgetAfterFork();
   // All below: lock held.
   void RegisterForkHandler();
-  Problem ChooseOutput(const Settings& settings);
+  Problem RememberSettings(const Settings& settings);
+  Problem ChooseOutput();
   Problem OpenSpool(const Settings& settings);
-  Problem MapSpool(const Settings& settings, const SpoolFile& file);
+  Problem OpenOwnSpool();
+  Problem MapSpool(const SpoolFile& file);
+  bool has_nothing_to_write() const;
   Problem StartEngine(const Settings& settings, const sigset_t& own_mask);
-  Problem StartWallClock(const Settings& settings, const sigset_t& own_mask);
+  Problem StartWallClock(const sigset_t& own_mask);
   Problem WriteProfileNow();
   void NoteEnd();
   void CloseSpool(bool keep);
-  void ForgetIfForked();
 
   collectors::TryLock lock_;
-  bool is_forked_ = false;  // and the members below are the parent's
   bool has_fork_handler_ = false;
   bool is_recording_ = false;
-  bool is_first_process_ = false;
   bool is_for_tool_ = false;  // the tool keeps the spool and writes the profile
+  bool is_first_process_ = false;
+  bool is_resumed_ = false;
+  bool follows_children_ = false;
   uint32_t frequency_ = 0;
+  SpoolTag spool_tag_;
+  ImageFacts facts_;
+  collectors::WallClock::Config wall_config_;
   collectors::EngineChoice engine_choice_;
+  char output_pattern_[PATH_MAX] = {};
+  char directory_[PATH_MAX] = {};  // that relative names are below
   OutputName output_;
   char spool_path_[PATH_MAX] = {};
   unwind::SelfUnwinder unwinder_;

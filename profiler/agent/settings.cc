@@ -92,8 +92,11 @@ constexpr Variable kVariables[] = {
        s->clock = is_wall ? SampleClock::kWall : SampleClock::kCpu;
        return is_wall || Equals(value, "cpu");
      }},
-    {"UNSPOOL_CHILDREN", "known to this version",
-     [](const char*, Settings*) { return false; }},
+    {"UNSPOOL_CHILDREN", "on or off",
+     [](const char* value, Settings* s) {
+       s->follows_children = Equals(value, "on");
+       return s->follows_children || Equals(value, "off");
+     }},
     {"UNSPOOL_TIMELINE", "known to this version",
      [](const char*, Settings*) { return false; }},
     {"UNSPOOL_TOGGLE_SIGNAL", "known to this version",
@@ -103,10 +106,11 @@ constexpr Variable kVariables[] = {
        s->spool = value;
        return true;
      }},
-    {"UNSPOOL_RESUME", "a process id, a colon and a file name",
+    {"UNSPOOL_SPOOL_TAG", "a word of up to 8 hexadecimal digits",
      [](const char* value, Settings* s) {
-       s->resume = value;
-       return strchr(value, ':') != nullptr;
+       s->spool_tag = value;
+       const size_t size = strlen(value);
+       return size <= 8 && strspn(value, "0123456789abcdef") == size;
      }},
     {"UNSPOOL_ROOT_PID", "a process id",
      [](const char* value, Settings* s) {

@@ -21,6 +21,7 @@ struct Settings {
   const char* output = nullptr;  // pattern; nullptr: not given
   bool start_at_load = true;     // false: UNSPOOL_START=off
   bool is_verbose = false;
+  bool follows_children = true;
   uint32_t frequency = 100;
   uint32_t max_depth = 1024;
   int signal = SIGPROF;
@@ -28,9 +29,9 @@ struct Settings {
   collectors::SampleClock clock = collectors::SampleClock::kCpu;
   // Set by `unspool record` for its child, and by an agent for the process that
   // its own becomes by exec; README.md describes them.
-  const char* spool = nullptr;   // UNSPOOL_SPOOL
-  const char* resume = nullptr;  // UNSPOOL_RESUME
-  int32_t root_pid = 0;          // UNSPOOL_ROOT_PID; 0: not given
+  const char* spool = nullptr;      // UNSPOOL_SPOOL
+  const char* spool_tag = nullptr;  // UNSPOOL_SPOOL_TAG
+  int32_t root_pid = 0;             // UNSPOOL_ROOT_PID; 0: not given
 };
 
 // As getenv(3).

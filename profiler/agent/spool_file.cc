@@ -34,19 +34,28 @@ bool IsTmpfs(const char* directory) {
          (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
 }
 
+// The spool that this process was recording into before exec.
+bool OpenOwn(SpoolFile* file) {
+  file->fd = UniqueFd(open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status;
+  file->is_resumed = file->fd.is_valid() &&
+                     fstat(file->fd.get(), &status) == 0 &&
+                     S_ISREG(status.st_mode) && status.st_uid == geteuid();
+  if (!file->is_resumed) file->fd.Reset();
+  return file->is_resumed;
+}
+
 // Removes what it made if it cannot become a spool.
-bool CreateIn(const char* directory, SpoolFile* file) {
-  uint32_t random = 0;
-  if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0) random = 1;
-  const int size =
-      snprintf(file->path, sizeof(file->path), "%s/unspool-%d-%06x.spool",
-               directory, getpid(), random & 0xffffff);
+bool CreateIn(const char* directory, const char* tag, SpoolFile* file) {
+  const int size = snprintf(file->path, sizeof(file->path),
+                            "%s/unspool-%d-%s.spool", directory, getpid(), tag);
   if (size < 0 || static_cast<size_t>(size) >= sizeof(file->path)) {
     errno = ENAMETOOLONG;
   } else {
     file->fd = UniqueFd(open(file->path,
                              O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                              S_IRUSR | S_IWUSR));
+    if (!file->fd.is_valid() && errno == EEXIST && OpenOwn(file)) return true;
   }
   if (file->fd.is_valid() &&
       collectors::SpoolWriter::Create(file->fd.get(), Capacity()) ==
@@ -59,22 +68,22 @@ bool CreateIn(const char* directory, SpoolFile* file) {
   return false;
 }
 
-bool CreateOnTmpfs(SpoolFile* file) {
+bool CreateOnTmpfs(const char* tag, SpoolFile* file) {
   const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
   for (const char* directory : {"/dev/shm", runtime}) {
     if (directory != nullptr && IsTmpfs(directory) &&
-        CreateIn(directory, file)) {
+        CreateIn(directory, tag, file)) {
       return true;
     }
   }
   return false;
 }
 
-bool CreateOnDisk(SpoolFile* file) {
+bool CreateOnDisk(const char* tag, bool is_quiet, SpoolFile* file) {
   const char* temporary = secure_getenv("TMPDIR");
   for (const char* directory : {temporary, "/tmp"}) {
-    if (directory == nullptr || !CreateIn(directory, file)) continue;
-    if (!IsTmpfs(directory)) {
+    if (directory == nullptr || !CreateIn(directory, tag, file)) continue;
+    if (!is_quiet && !IsTmpfs(directory)) {
       Say("no tmpfs for the recording: %s is on a disk, whose writes may stall "
           "the program",
           file->path);
@@ -95,30 +104,26 @@ Problem OpenToolSpool(const char* path, SpoolFile* file) {
                      path, strerrordesc_np(errno));
 }
 
-bool OpenResumedSpool(const char* resume, SpoolFile* file) {
-  const char* colon = strchr(resume, ':');
-  if (colon == nullptr || atoi(resume) != getpid()) return false;
-  file->fd = UniqueFd(open(colon + 1, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  struct stat status;
-  const int size = snprintf(file->path, sizeof(file->path), "%s", colon + 1);
-  if (file->fd.is_valid() && fstat(file->fd.get(), &status) == 0 &&
-      S_ISREG(status.st_mode) && status.st_uid == geteuid() && size > 0 &&
-      static_cast<size_t>(size) < sizeof(file->path)) {
-    return true;
+SpoolTag NewSpoolTag() {
+  uint32_t random = 0;
+  if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0) {
+    random = static_cast<uint32_t>(getpid());
   }
-  file->fd.Reset();
-  file->path[0] = '\0';
-  return false;
+  SpoolTag tag;
+  snprintf(tag.text, sizeof(tag.text), "%06x", random & 0xffffff);
+  return tag;
 }
 
-Problem CreateSpool(SpoolFile* file) {
-  if (CreateOnTmpfs(file) || CreateOnDisk(file)) return {};
+Problem CreateSpool(const char* tag, bool is_quiet, SpoolFile* file) {
+  if (CreateOnTmpfs(tag, file) || CreateOnDisk(tag, is_quiet, file)) return {};
   file->fd = UniqueFd(memfd_create("unspool", MFD_CLOEXEC));
   if (file->fd.is_valid() &&
       collectors::SpoolWriter::Create(file->fd.get(), Capacity()) ==
           collectors::SpoolStatus::kOk) {
-    Say("no file for the recording in /dev/shm, XDG_RUNTIME_DIR, TMPDIR or "
-        "/tmp: nothing is left of it if the program is killed");
+    if (!is_quiet) {
+      Say("no file for the recording in /dev/shm, XDG_RUNTIME_DIR, TMPDIR or "
+          "/tmp: nothing is left of it if the program is killed");
+    }
     return {};
   }
   file->fd.Reset();

@@ -17,22 +17,27 @@ struct SpoolFile {
   // Empty for a memfd and for a spool that somebody else keeps: nothing to
   // remove, nothing to export after a crash.
   char path[PATH_MAX] = {};
+  bool is_resumed = false;  // holds what was recorded before exec
 };
 
 // Opens the spool that `unspool record` keeps, by the name it gave.
 // Not async-signal-safe: formats the problem.
 [[nodiscard]] Problem OpenToolSpool(const char* path, SpoolFile* file);
 
-// Opens the spool of the image that this process was before exec:
-// `resume` is "PID:PATH". False if it is another process's, or gone, or not a
-// regular file of ours. Not async-signal-safe: sets up.
-[[nodiscard]] bool OpenResumedSpool(const char* resume, SpoolFile* file);
+// Part of the names of all spools of a process and its descendants.
+struct SpoolTag {
+  char text[9] = {};
+};
+// Not async-signal-safe: formats.
+SpoolTag NewSpoolTag();
 
-// Makes an empty spool named unspool-PID-XXXXXX.spool on a tmpfs (/dev/shm,
-// else XDG_RUNTIME_DIR), else, saying so, in TMPDIR or /tmp, else a memfd,
-// which does not survive SIGKILL. The size adapts to RLIMIT_AS and
+// Makes an empty spool named unspool-PID-TAG.spool on a tmpfs (/dev/shm, else
+// XDG_RUNTIME_DIR), else, saying so unless quiet, in TMPDIR or /tmp, else a
+// memfd, which does not survive SIGKILL. A spool of ours of that name is the
+// one from before exec, and opened instead. The size adapts to RLIMIT_AS and
 // RLIMIT_FSIZE. Not async-signal-safe: reads the environment, formats.
-[[nodiscard]] Problem CreateSpool(SpoolFile* file);
+[[nodiscard]] Problem CreateSpool(const char* tag, bool is_quiet,
+                                  SpoolFile* file);
 
 }  // namespace unspool::profiler
 

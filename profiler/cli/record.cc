@@ -40,7 +40,7 @@ void CheckAgentVariables() {
         for (const char* checked :
              {"UNSPOOL_OUTPUT", "UNSPOOL_FREQUENCY", "UNSPOOL_MAX_DEPTH",
               "UNSPOOL_ENGINE", "UNSPOOL_CLOCK", "UNSPOOL_SPOOL",
-              "UNSPOOL_RESUME", "UNSPOOL_ROOT_PID"}) {
+              "UNSPOOL_SPOOL_TAG", "UNSPOOL_ROOT_PID"}) {
           if (strcmp(name, checked) == 0) return nullptr;
         }
         return getenv(name);
@@ -65,7 +65,7 @@ ChildEnvironment AgentEnvironment(const RecordOptions& options,
   environment.Set("UNSPOOL_MAX_DEPTH", std::to_string(options.max_depth));
   environment.Set("UNSPOOL_ENGINE", options.engine);
   environment.Set("UNSPOOL_CLOCK", options.clock);
-  environment.Unset("UNSPOOL_RESUME");
+  environment.Unset("UNSPOOL_SPOOL_TAG");
   return environment;
 }
 

@@ -24,6 +24,7 @@ SETUP_SOURCES = (
     "unwind/self_unwinder_setup.*",
     "unwind/startup_object.*",
     "collectors/engine_choice.*",
+    "collectors/engine_fork.*",
     "collectors/seccomp_probe.*",
     "collectors/stack_bounds.*",
     "collectors/spool/*_setup.cc",

@@ -70,10 +70,32 @@ TEST(ThreadTable, IsAllFreeAfterFork) {
   ThreadTable table;
   ThreadState* state = table.Acquire(101);
   table.Acquire(ThreadTable::kStarting);
-  table.ForgetAfterFork();
+  table.KeepAfterFork(nullptr);
   EXPECT_EQ(table.used(), 0u);
   EXPECT_EQ(table.FindByTid(101), nullptr);
   EXPECT_EQ(table.FindByIndex(state->index), state);
+}
+
+TEST(ThreadTable, OfThreadsOnlyTheOneThatForkedIsKeptWithItsStack) {
+  ThreadTable table;
+  table.Acquire(101)->stack = {0x1000, 0x2000};
+  ThreadState* own = table.Acquire(102);
+  own->stack = {0x3000, 0x4000};
+  own->samples = 7;
+  table.Acquire(103);
+  EXPECT_EQ(table.FindByStack(0x4000), own);
+  EXPECT_EQ(table.FindByStack(0x5000), nullptr);
+  table.KeepAfterFork(own);
+  table.set_tid(*own, 200);
+  EXPECT_EQ(table.used(), 1u);
+  EXPECT_EQ(table.FindByTid(200), own);
+  EXPECT_EQ(table.FindByTid(103), nullptr);
+  EXPECT_EQ(own->stack.high, 0x4000u);
+  EXPECT_EQ(own->samples, 0u);
+  // What the others had is not given to a new thread.
+  ThreadState* next = table.Acquire(201);
+  EXPECT_NE(next, nullptr);
+  EXPECT_EQ(next->index, 3u);
 }
 
 // Frames at depth 1024 come on top, 16 KiB.

@@ -43,11 +43,11 @@ typedef struct unspool_state {
 
 /* Starts sampling every thread there is and every one that comes. In a program
  * that `unspool record` runs, into its recording; then no profile is written
- * here. options NULL: all zero. -EALREADY: it runs; -EINVAL: bad value (of a
- * variable, too) or size; -EAGAIN: no timer to be had (ulimit -i), or no
- * thread for the wall clock (ulimit -u); -EACCES,
- * -ENOSPC, ...: the output or the recording cannot be written. Needs 48 KiB of
- * stack. */
+ * here. Children of fork() are sampled too under `unspool record`, else only if
+ * UNSPOOL_CHILDREN is on. options NULL: all zero. -EALREADY: it runs; -EINVAL:
+ * bad value (of a variable, too) or size; -EAGAIN: no timer to be had (ulimit
+ * -i), or no thread for the wall clock (ulimit -u); -EACCES, -ENOSPC, ...: the
+ * output or the recording cannot be written. Needs 48 KiB of stack. */
 int unspool_start(const unspool_options* options);
 
 /* Ends sampling and writes the profile. -ESRCH: it does not run; otherwise why

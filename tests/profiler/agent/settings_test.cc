@@ -35,8 +35,8 @@ TEST(Settings, ComeFromTheirVariables) {
       {"UNSPOOL_VERBOSE", "1"},          {"UNSPOOL_FREQUENCY", "10000"},
       {"UNSPOOL_MAX_DEPTH", "65536"},    {"UNSPOOL_SAMPLE_SIGNAL", "SIGVTALRM"},
       {"UNSPOOL_ENGINE", "timer"},       {"UNSPOOL_CLOCK", "wall"},
-      {"UNSPOOL_SPOOL", "/proc/1/fd/3"}, {"UNSPOOL_RESUME", "12:/dev/shm/x"},
-      {"UNSPOOL_ROOT_PID", "4711"}};
+      {"UNSPOOL_SPOOL", "/proc/1/fd/3"}, {"UNSPOOL_SPOOL_TAG", "12ab"},
+      {"UNSPOOL_ROOT_PID", "4711"},      {"UNSPOOL_CHILDREN", "off"}};
   Settings settings;
   ASSERT_TRUE(ReadSettings(&Get, &settings).ok());
   EXPECT_STREQ(settings.output, "x.pb.gz");
@@ -46,9 +46,10 @@ TEST(Settings, ComeFromTheirVariables) {
   EXPECT_EQ(settings.max_depth, 65'536u);
   EXPECT_EQ(settings.signal, SIGVTALRM);
   EXPECT_STREQ(settings.spool, "/proc/1/fd/3");
-  EXPECT_STREQ(settings.resume, "12:/dev/shm/x");
+  EXPECT_STREQ(settings.spool_tag, "12ab");
   EXPECT_EQ(settings.clock, collectors::SampleClock::kWall);
   EXPECT_EQ(settings.root_pid, 4711);
+  EXPECT_FALSE(settings.follows_children);
 }
 
 TEST(Settings, AnEmptyVariableIsNotSet) {
@@ -103,11 +104,10 @@ TEST(Settings, ABadValueIsNamedWithWhatWouldBeRight) {
       {"UNSPOOL_ENGINE", "ring",
        "UNSPOOL_ENGINE=ring is not auto, timer, perf or trap"},
       {"UNSPOOL_CLOCK", "sun", "UNSPOOL_CLOCK=sun is not cpu or wall"},
-      {"UNSPOOL_CHILDREN", "on",
-       "UNSPOOL_CHILDREN=on is not known to this version"},
+      {"UNSPOOL_CHILDREN", "yes", "UNSPOOL_CHILDREN=yes is not on or off"},
       {"UNSPOOL_TIMELINE", "1", nullptr},
       {"UNSPOOL_TOGGLE_SIGNAL", "USR1", nullptr},
-      {"UNSPOOL_RESUME", "nonsense", nullptr},
+      {"UNSPOOL_SPOOL_TAG", "../x", nullptr},
       {"UNSPOOL_ROOT_PID", "abc", nullptr},
   };
   for (const Row& row : kRows) {

@@ -50,6 +50,7 @@ UNSPOOL_EXPORT int pthread_create(pthread_t* thread,
                                  collectors::RequestedStack(attributes))
           : nullptr;
   if (state == nullptr) return next(thread, attributes, routine, argument);
+  profiler::PrepareThreadEnds();
   profiler::GetSession().wall_clock().PrepareThread();
   const int result = next(thread, attributes, &profiler::StartRoutine, state);
   if (result != 0) {

@@ -7,6 +7,12 @@
 
 namespace unspool::profiler {
 
+// Makes ends of threads known; the first call does. In the thread that creates:
+// in the new one ThreadSanitizer's pthread_once() would crash, which waits for
+// its own start routine to set the thread up. Not async-signal-safe: takes a
+// lock.
+void PrepareThreadEnds();
+
 // The calling thread is sampled from now on, until it ends. Gives what to run:
 // `state` is not the thread's to read any more.
 // Not async-signal-safe: takes a lock.

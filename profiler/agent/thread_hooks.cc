@@ -22,9 +22,10 @@ void MakeKey() { has_key = pthread_key_create(&key, &OnThreadEnd) == 0; }
 
 }  // namespace
 
+void PrepareThreadEnds() { pthread_once(&key_once, &MakeKey); }
+
 collectors::ThreadState::Start EnterThread(collectors::ThreadState& state) {
   const collectors::ThreadState::Start start = state.start;
-  pthread_once(&key_once, &MakeKey);
   if (has_key) pthread_setspecific(key, &state);
   GetSession().engine().BeginThread(state);
   GetSession().wall_clock().BeginThread();

@@ -26,6 +26,7 @@ endfunction()
 set(gcc ${UNSPOOL_E2E_GCC})
 set(gxx ${UNSPOOL_E2E_GXX})
 set(clang ${UNSPOOL_E2E_CLANG})
+set(clangxx ${UNSPOOL_E2E_CLANGXX})
 set(rpath "-Wl,-rpath,$ORIGIN")
 
 e2e_build(exception_storm ${gxx} FLAGS -std=c++20 -O2 -pthread
@@ -59,6 +60,19 @@ e2e_build(backtraces ${gcc} FLAGS -O2 -pthread SOURCES backtraces.c)
 e2e_build(stale_stacks ${gcc} FLAGS -O2 -pthread
   SOURCES stale_stacks.c wrong_cfi_spin.S spin_without_cfi.S)
 e2e_build(small_threads ${gcc} FLAGS -O2 -pthread SOURCES small_threads.c)
+e2e_build(blocked_calls ${gcc} FLAGS -O2 -pthread SOURCES blocked_calls.c)
+e2e_build(signal_owner ${gcc} FLAGS -O2 -pthread SOURCES signal_owner.c)
+e2e_build(self_profiled ${gcc} FLAGS -O2 -pthread -pg SOURCES totals.c)
+e2e_build(blocked_thread ${gcc} FLAGS -O2 -pthread SOURCES blocked_thread.c)
+e2e_build(nested_handlers ${gcc} FLAGS -O2 SOURCES nested_handlers.c)
+e2e_build(first_instruction ${gcc} FLAGS -O2
+  SOURCES first_instruction_main.c first_instruction.S)
+foreach(sanitizer address thread undefined)
+  e2e_build(sanitized_gcc_${sanitizer} ${gxx} SOURCES exception_storm.cc
+    FLAGS -std=c++20 -O1 -pthread -fsanitize=${sanitizer})
+  e2e_build(sanitized_clang_${sanitizer} ${clangxx} SOURCES exception_storm.cc
+    FLAGS -std=c++20 -O1 -pthread -fsanitize=${sanitizer})
+endforeach()
 e2e_build(painted_stacks ${gxx} FLAGS -std=c++20 -O2 -fno-omit-frame-pointer
   -pthread SOURCES painted_stacks.cc)
 e2e_build(handler_guard.so ${gcc} FLAGS -O2 -fPIC -shared -fvisibility=hidden
@@ -129,5 +143,10 @@ endfunction()
 e2e_churn(churn COUNT 50 ITERATIONS 200000)
 e2e_build(big_relro.o ${gcc} FLAGS -c SOURCES big_relro.S)
 e2e_churn(relocation COUNT 4 ITERATIONS 8000000 BIG big_relro.o)
+
+foreach(name wall_waits wall_idle wall_exits)
+  # Frames that depend on rbp, which of a thread that waits is not known.
+  e2e_build(${name} ${gcc} FLAGS -O0 -D_GNU_SOURCE -pthread SOURCES ${name}.c)
+endforeach()
 
 add_custom_target(end_to_end_programs ALL DEPENDS ${e2e_outputs})

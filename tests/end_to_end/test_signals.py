@@ -1,0 +1,162 @@
+"""Signals: the program's own, those that it blocks, and stacks that go through
+its handlers."""
+
+import os
+import re
+
+import harness
+import pprof_decode
+
+
+def engine(run):
+    """The engine that the profile names."""
+    prefix = "unspool.engine="
+    return [text[len(prefix):] for text in run.profile.comments
+            if text.startswith(prefix)][0]
+
+
+class SI01InterruptedCallsTest(harness.Case):
+    """Calls that a signal would end with EINTR, beside threads that burn."""
+
+    def test_no_call_is_interrupted(self):
+        for record in (self.record, self.preload):
+            run = record([harness.program("blocked_calls"), "1.5"],
+                         frequency=4000)
+            self.assertEqual((run.status, run.stdout), (0, b"interrupted 0\n"))
+            self.assertGreater(run.profile.total("samples"), 200)
+
+
+class SI03SignalOwnerTest(harness.Case):
+    """The program has a use for SIGPROF: it gets its own signals and none of
+    ours, and what could not be sampled is told."""
+
+    def check_own(self, run):
+        self.assertEqual((run.status, run.stdout), (0, b"got 20 strange 0\n"),
+                         run.stderr)
+
+    def test_handler_from_before_the_start(self):
+        path = os.path.join(self.dir, "late.pb.gz")
+        run = self.run_plain(["env", f"UNSPOOL_OUTPUT={path}",
+                              "UNSPOOL_FREQUENCY=250", "UNSPOOL_START=off",
+                              harness.program("signal_owner"), "before",
+                              harness.AGENT])
+        self.check_own(run)
+        run.profile = self.load(path, run)
+        self.assertGreater(sum(harness.count(run.profile, sample)
+                               for sample in run.profile.samples
+                               if "work" in sample.names), 10)
+
+    def test_handler_from_after_the_start(self):
+        self.check_own(self.record([harness.program("signal_owner")]))
+
+    def test_waited_for(self):
+        for mode in ("sigwait", "signalfd"):
+            with self.subTest(mode):
+                self.check_blocked([harness.program("signal_owner"), mode])
+
+    # The signal is blocked everywhere: with an engine that needs it nothing can
+    # be sampled, which is told. (Ticks that these two calls take as well, and
+    # that the program may wonder about, are the README's to explain.)
+    def check_blocked(self, argv):
+        run, total = self.record_total(argv)
+        self.assertEqual(run.status, 0, run.stderr)
+        self.assertRegex(run.stdout, rb"\Agot 20 strange \d+\n\Z")
+        self.assertAlmostEqual(total / run.cpu_ns, 1, delta=0.05)
+
+    def record_total(self, argv):
+        """The run, and the CPU time that its profile tells of, lost or not."""
+        path = os.path.join(self.dir, "profile.pb.gz")
+        run = self.run_plain([harness.UNSPOOL, "record", "-F", "250", "-o",
+                              path, "--", *argv])
+        return run, pprof_decode.load(path).total("cpu")
+
+    def test_program_that_profiles_itself(self):
+        # -pg: libc's own profil() takes the signal, without sigaction().
+        run, total = self.record_total(
+            [harness.program("self_profiled"), "threads", "2"])
+        self.assertEqual(run.status, 7, run.stderr)
+        self.assertTrue(os.path.getsize(os.path.join(self.dir, "gmon.out")))
+        self.assertAlmostEqual(total / run.cpu_ns, 1, delta=0.05)
+
+
+class SI04BlockedThreadTest(harness.Case):
+    """A thread that was made with all signals blocked."""
+
+    def test_its_time_is_there_and_its_mask_stays(self):
+        run = self.record([harness.program("blocked_thread"), "1"])
+        self.assertEqual((run.status, run.stdout), (0, b"mask kept\n"))
+        blocked = [sample for sample in run.profile.samples
+                   if sample.labels.get("thread") == "blocked"]
+        total = sum(harness.weight(run.profile, sample) for sample in blocked)
+        self.assertAlmostEqual(total / 1e9, 1, delta=0.03)
+        for sample in blocked:
+            self.assertIn(sample.names[0], ("[lost: blocked]", "[unsampled]",
+                                            "spin"))
+
+
+class SI07HandlerStacksTest(harness.Case):
+    """Ticks in the program's own handlers."""
+
+    # leaf, then what is below it, up to main; "*" is the signal's trampoline.
+    STACKS = (
+        ["work_plain", "on_plain", "*", "...", "raise_plain", "main"],
+        ["work_alternate", "on_alternate", "*", "...", "raise_alternate",
+         "main"],
+        ["work_nested", "on_inner", "*", "...", "on_outer", "*", "...",
+         "raise_nested", "main"],
+        ["work_from_leaf", "on_fault", "*", "leaf", "fault_in_leaf", "main"])
+
+    def test_stacks_go_through_signal_frames(self):
+        run = self.record([harness.program("nested_handlers")])
+        for wanted in self.STACKS:
+            pattern = re.compile(" ".join(
+                {"*": r"(?:__restore_rt|libc\.so\.6\+0x\w+)", "...": r"(?:\S+ ){0,4}?\S+"}.get(
+                    name, name) for name in wanted) + r"(?: |$)")
+            samples = [sample for sample in run.profile.samples
+                       if sample.names[0] == wanted[0]]
+            self.assertGreater(sum(harness.count(run.profile, sample)
+                                   for sample in samples), 10, wanted[0])
+            self.assert_all(samples, lambda sample: pattern.match(
+                " ".join(sample.names)) and harness.is_rooted(sample),
+                pattern.pattern)
+
+
+class SI08FirstInstructionTest(harness.Case):
+    """A sample at a function's first instruction is that function's."""
+
+    def test_it_is_never_the_function_before(self):
+        run = self.record([harness.program("first_instruction")])
+        self.assertEqual((run.status, run.stdout), (0, b"counted 1\n"))
+        inside = [sample for sample in run.profile.samples
+                  if sample.names[0] == "first_slow"]
+        self.assertGreater(sum(harness.count(run.profile, sample)
+                               for sample in inside), 20)
+        self.assert_all(inside, lambda sample: sample.names[1] == "main",
+                        "called by main")
+        for sample in run.profile.samples:
+            self.assertNotIn("before_first", sample.names)
+
+
+class SI10SanitizersTest(harness.Case):
+    """Programs with a sanitizer's runtime, which intercepts signals and
+    threads."""
+
+    def test_exceptions_and_loads_under_each(self):
+        for compiler in ("gcc", "clang"):
+            for sanitizer in ("address", "thread", "undefined"):
+                with self.subTest(f"{compiler} {sanitizer}"):
+                    self.check(f"sanitized_{compiler}_{sanitizer}")
+
+    # GCC's AddressSanitizer wants to be the first library, and ends a program
+    # into which anything is preloaded. ThreadSanitizer takes what the agent's
+    # memcpy() does, which it cannot know to be atomic or private, for races.
+    OPTIONS = ["ASAN_OPTIONS=verify_asan_link_order=0",
+               "TSAN_OPTIONS=ignore_noninstrumented_modules=1"]
+
+    def check(self, name):
+        run = self.record(["env", *self.OPTIONS, harness.program(name), "0.5"])
+        self.assertEqual(run.status, 0, run.stderr)
+        counts = re.match(rb"thrown (\d+) caught (\d+)", run.stdout)
+        self.assertEqual(counts[1], counts[2])
+        self.assertAlmostEqual(run.profile.total("cpu") / run.cpu_ns, 1,
+                               delta=0.05)

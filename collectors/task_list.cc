@@ -123,6 +123,10 @@ size_t ReadTaskFile(int32_t tid, const char* file, char* buffer, size_t size) {
   return ReadBeginning(TaskPath(tid, file).text(), buffer, size);
 }
 
+int OpenTaskFile(int32_t tid, const char* file) {
+  return OpenForReading(TaskPath(tid, file).text());
+}
+
 bool IsSignalBlocked(int32_t tid, int signal) {
   char stat[1024];
   const size_t size = ReadTaskFile(tid, "stat", stat, sizeof(stat));

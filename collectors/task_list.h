@@ -42,6 +42,10 @@ uint32_t CountTasks();
 // cannot be read. Async-signal-safe.
 size_t ReadTaskFile(int32_t tid, const char* file, char* buffer, size_t size);
 
+// The same file as a descriptor, which the caller closes; -1 on failure.
+// Async-signal-safe.
+int OpenTaskFile(int32_t tid, const char* file);
+
 // True if thread `tid` blocks `signal` now (SigBlk in
 // /proc/self/task/TID/status, proc(5)). False also if it is gone.
 // Async-signal-safe.

@@ -1,5 +1,8 @@
 #include "collectors/thread_wait.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstddef>
 
@@ -73,10 +76,13 @@ ThreadWait ParseThreadWait(std::string_view text) {
   return wait;
 }
 
-ThreadWait ReadThreadWait(int32_t tid) {
+int OpenThreadWait(int32_t tid) { return OpenTaskFile(tid, "syscall"); }
+
+ThreadWait ReadThreadWait(int fd) {
   std::array<char, 256> text;
-  const size_t size = ReadTaskFile(tid, "syscall", text.data(), text.size());
-  return ParseThreadWait({text.data(), size});
+  const long size = syscall(SYS_pread64, fd, text.data(), text.size(), 0);
+  return ParseThreadWait(
+      {text.data(), size < 0 ? 0 : static_cast<size_t>(size)});
 }
 
 uint64_t ParseRunDelayNs(std::string_view text) {

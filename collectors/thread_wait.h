@@ -30,8 +30,12 @@ struct ThreadWait {
 // outside of system calls (in a page fault). Async-signal-safe.
 ThreadWait ParseThreadWait(std::string_view text);
 
-// Async-signal-safe.
-ThreadWait ReadThreadWait(int32_t tid);
+// A descriptor to read thread `tid`'s waits from, again and again; it stays
+// good when the program gives up its rights or its root directory. -1: it is
+// gone, or /proc cannot be read. Async-signal-safe.
+int OpenThreadWait(int32_t tid);
+// kUnknown for -1. Async-signal-safe.
+ThreadWait ReadThreadWait(int fd);
 
 // For how long thread `tid` was runnable and had no CPU, in ns, up to when it
 // got one last; 0 if the kernel does not tell. Async-signal-safe.

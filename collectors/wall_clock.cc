@@ -21,6 +21,8 @@ constexpr size_t kHelperStackBytes = 256 << 10;
 // The helper rests nine times as long as a round took, if that is longer than
 // a period: with thousands of threads at high rates it takes a tenth of a CPU.
 constexpr uint64_t kRestPerWork = 9;
+// Kept open from look to look, within any program's RLIMIT_NOFILE.
+constexpr uint32_t kMaxOpenFiles = 200;
 
 uint64_t MonotonicNs() {
   timespec now{};
@@ -126,7 +128,9 @@ void* WallClock::ThreadMain(void* self) {
   auto& clock = *static_cast<WallClock*>(self);
   // A table of descriptors of its own, an empty one: no number is taken that
   // the program expects to get, and nothing that it closes is kept open.
-  syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE);
+  clock.has_own_files_ =
+      syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+  clock.open_files_ = 0;
   prctl(PR_SET_NAME, "unspool");
   clock.checked_ns_ = MonotonicNs();
   clock.round_ = 0;
@@ -274,20 +278,39 @@ void WallClock::Look(WallThread& thread) {
 // The thread ran, so its stack is another one.
 void WallClock::LookAgain(WallThread& thread) {
   const uint64_t run_delay_ns = ReadRunDelayNs(thread.tid);
-  const ThreadWait wait = ReadThreadWait(thread.tid);
+  const uint64_t delayed_ns = run_delay_ns > thread.run_delay_ns
+                                  ? run_delay_ns - thread.run_delay_ns
+                                  : 0;  // not to be read
+  const ThreadWait wait = ReadWait(thread);
   thread.is_ended = wait.state == ThreadWait::State::kEnded;
   const NodeId before = thread.stack;
   thread.stack = FindStack(thread, wait);
   const WaitShares shares =
-      ShareWait(thread.owed_ns, run_delay_ns - thread.run_delay_ns, before != 0,
-                thread.stack != 0);
-  thread.run_delay_ns = run_delay_ns;
+      ShareWait(thread.owed_ns, delayed_ns, before != 0, thread.stack != 0);
+  thread.run_delay_ns += delayed_ns;
   thread.owed_ns = shares.owed_ns;
   if (shares.runnable_ns != 0) {
     Record(thread, kRunnableNode, shares.runnable_ns);
   }
   if (shares.before_ns != 0) Record(thread, before, shares.before_ns);
   if (shares.after_ns != 0) Record(thread, thread.stack, shares.after_ns);
+}
+
+ThreadWait WallClock::ReadWait(WallThread& thread) {
+  if (thread.wait_fd < 0) {
+    thread.wait_fd = OpenThreadWait(thread.tid);
+    if (thread.wait_fd >= 0) ++open_files_;
+  }
+  const ThreadWait wait = ReadThreadWait(thread.wait_fd);
+  if (!has_own_files_ || open_files_ > kMaxOpenFiles) CloseWait(thread);
+  return wait;
+}
+
+void WallClock::CloseWait(WallThread& thread) {
+  if (thread.wait_fd < 0) return;
+  syscall(SYS_close, thread.wait_fd);
+  thread.wait_fd = -1;
+  --open_files_;
 }
 
 // 0: it does not wait, or went on while its stack was walked, or waits for the
@@ -301,7 +324,7 @@ NodeId WallClock::FindStack(WallThread& thread, const ThreadWait& wait) {
   const NodeId stack =
       recorder_->AddStack(wait.registers, unwind::StackBounds{}, *scratch_,
                           frames_.first(config_.max_depth));
-  const ThreadWait after = ReadThreadWait(thread.tid);
+  const ThreadWait after = ReadWait(thread);
   const bool is_same = after.state == wait.state &&
                        after.registers.pc() == wait.registers.pc() &&
                        after.registers.sp() == wait.registers.sp() &&
@@ -320,6 +343,7 @@ void WallClock::End(WallThread& thread) {
   } else {
     RecordUnsampled(thread);
   }
+  CloseWait(thread);
   threads_.Release(thread);
 }
 

@@ -91,6 +91,8 @@ class WallClock {
   void Begin(WallThread& thread, uint64_t since_ns);
   void Look(WallThread& thread);
   void LookAgain(WallThread& thread);
+  ThreadWait ReadWait(WallThread& thread);
+  void CloseWait(WallThread& thread);
   NodeId FindStack(WallThread& thread, const ThreadWait& wait);
   void End(WallThread& thread);
   void Record(WallThread& thread, NodeId stack, uint64_t weight_ns);
@@ -105,7 +107,7 @@ class WallClock {
   bool has_key_ = false;
   std::atomic<uint32_t> program_threads_{0};
   std::atomic<int32_t> tid_{0};
-  std::atomic<uint32_t> stop_{0};  // a futex; 1: stop
+  std::atomic<uint32_t> stop_{0};         // a futex; 1: stop
   std::atomic<int32_t> stopping_tid_{0};  // who waits for the helper's end
   std::atomic<uint64_t> samples_{0};
   std::atomic<uint64_t> losses_{0};
@@ -115,6 +117,8 @@ class WallClock {
   unwind::WalkScratch* scratch_ = nullptr;
   std::span<unwind::Frame> frames_;
   WallThreadTable threads_;
+  bool has_own_files_ = false;  // a table of descriptors that is not shared
+  uint32_t open_files_ = 0;
   uint64_t round_ = 0;
   uint64_t checked_ns_ = 0;    // when the number of threads was looked at
   uint64_t refreshed_ns_ = 0;  // when they were listed

@@ -26,6 +26,7 @@ struct WallThread {
   uint64_t cpu_ns = 0;
   uint64_t run_delay_ns = 0;
   NodeId stack = 0;  // where it waited; 0: not known
+  int wait_fd = -1;  // OpenThreadWait()
   // Time that passed, that it did not run, and that is not recorded yet. Below
   // 0 by what one clock is ahead of the other.
   int64_t owed_ns = 0;

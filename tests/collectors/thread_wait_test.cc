@@ -72,18 +72,23 @@ TEST(ThreadWait, ReadsAThreadThatWaits) {
     tid = gettid();
     EXPECT_EQ(read(pipe_ends[0], &byte, 1), 0);
   });
+  int fd = -1;
   ThreadWait wait;
   while (wait.registers.Get(Register::kRdi) !=
          static_cast<uint64_t>(pipe_ends[0])) {
     usleep(1000);
-    if (tid != 0) wait = ReadThreadWait(tid);
+    if (fd < 0 && tid != 0) fd = OpenThreadWait(tid);
+    wait = ReadThreadWait(fd);
   }
   EXPECT_EQ(wait.state, State::kWaiting);
   EXPECT_EQ(wait.registers.Get(Register::kRdx), 1u);
   close(pipe_ends[1]);
   waiter.join();
   close(pipe_ends[0]);
-  EXPECT_EQ(ReadThreadWait(tid).state, State::kUnknown);
+  // Joined is not yet gone.
+  while (ReadThreadWait(fd).state != State::kUnknown) usleep(1000);
+  close(fd);
+  EXPECT_EQ(OpenThreadWait(tid), -1);
 }
 
 TEST(ThreadWait, ReadsAThreadThatRuns) {
@@ -95,7 +100,9 @@ TEST(ThreadWait, ReadsAThreadThatRuns) {
     }
   });
   while (tid == 0) usleep(1000);
-  EXPECT_EQ(ReadThreadWait(tid).state, State::kRunnable);
+  const int fd = OpenThreadWait(tid);
+  EXPECT_EQ(ReadThreadWait(fd).state, State::kRunnable);
+  close(fd);
   done = true;
   spinner.join();
 }

@@ -33,6 +33,13 @@ void WaitForHandler(const ThreadState& state) {
   }
 }
 
+// What the thread used by now, at `cpu_ns` of its clock, beyond its weights.
+// Below 0 where its first tick came early.
+int64_t RestNs(const ThreadState& state, uint64_t cpu_ns) {
+  return static_cast<int64_t>(cpu_ns - state.cpu_at_start_ns -
+                              state.weight_ns.load(std::memory_order_relaxed));
+}
+
 }  // namespace
 
 SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
@@ -180,10 +187,38 @@ ThreadState* SamplingEngine::Adopt(int32_t tid, CountFrom from) {
   ThreadState* state = threads_.Acquire(tid);
   if (state == nullptr) return nullptr;
   if (tid == pid_) state->stack = main_stack_;
+  state->is_found = true;
   state->cpu_at_start_ns = ThreadCpuNs(tid);
-  if (from == CountFrom::kBirth) state->unseen_ns = state->cpu_at_start_ns;
   BeginTicks(*state, tid);
+  if (from == CountFrom::kBirth) NoteUnseen(*state);
   return state;
+}
+
+// What a thread used before it was found. Its end may go unnoticed, so this is
+// said at once; at Stop() NoteMissed knows better what it was.
+void SamplingEngine::NoteUnseen(ThreadState& state) {
+  if (!running_.load()) {
+    state.cpu_at_start_ns = 0;
+  } else if (recorder_->sampling_wanted()) {
+    NoteUnsampled(state, static_cast<int64_t>(state.cpu_at_start_ns));
+  }
+}
+
+// What a thread used while it blocked the signal, if nobody will tell of its
+// end: glibc's own threads do that (SIGEV_THREAD, aio). A tick of it that comes
+// just now is dropped.
+void SamplingEngine::NoteBlocked(ThreadState& state) {
+  if (!state.is_found || !state.had_source) return;
+  const int32_t tid = threads_.tid(state);
+  const uint64_t cpu_ns = ThreadCpuNs(tid);
+  const int64_t rest_ns = RestNs(state, cpu_ns);
+  if (cpu_ns == 0 || rest_ns <= static_cast<int64_t>(slack_ns_) ||
+      !IsSignalBlocked(tid, state.signal) || state.busy.exchange(1) != 0) {
+    return;
+  }
+  recorder_->RecordLoss(state, LossCause::kBlocked,
+                        static_cast<uint64_t>(rest_ns));
+  state.busy.store(0);
 }
 
 // Without memory or a timer the thread is kept all the same: NoteMissed counts
@@ -265,9 +300,7 @@ void SamplingEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
   const int32_t tid = threads_.tid(state);
   const uint64_t cpu_ns = ThreadCpuNs(tid);
   if (cpu_ns == 0) return;  // it is gone, or never was
-  const auto rest_ns =
-      static_cast<int64_t>(cpu_ns - state.cpu_at_start_ns + state.unseen_ns -
-                           state.weight_ns.load(std::memory_order_relaxed));
+  const int64_t rest_ns = RestNs(state, cpu_ns);
   const bool is_late = rest_ns > static_cast<int64_t>(slack_ns_);
   if (is_late && !state.had_source) {
     recorder_->RecordLoss(state, LossCause::kNoTimer, rest_ns);

@@ -144,6 +144,8 @@ class SamplingEngine {
   void StartTimer(ThreadState& state, int32_t tid);
   void StartEvent(ThreadState& state);
   void DropPendingTicks();
+  void NoteUnseen(ThreadState& state);
+  void NoteBlocked(ThreadState& state);
   void NoteMissed(ThreadState& state, const sigset_t& own_mask);
   void NoteUnsampled(ThreadState& state, int64_t rest_ns);
   bool IsSignalKept(const ThreadState& state, const sigset_t& own_mask) const;

@@ -42,7 +42,7 @@ struct ThreadState {
   StackRequest stack_request;
   unwind::StackBounds stack;
   uint64_t cpu_at_start_ns = 0;  // of the thread, when its sampling began
-  uint64_t unseen_ns = 0;        // of that, what nobody accounts for
+  bool is_found = false;         // by looking: its end may go unnoticed
   bool had_source = false;       // it ticked, or would have
   bool lacks_event = false;      // there was none to be had for it
   int signal = 0;                // that its source sends

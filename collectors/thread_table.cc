@@ -23,7 +23,7 @@ void Clear(ThreadState& state) {
   state.stack_request = {};
   state.stack = {};
   state.cpu_at_start_ns = 0;
-  state.unseen_ns = 0;
+  state.is_found = false;
   state.had_source = false;
   state.lacks_event = false;
   state.signal = 0;

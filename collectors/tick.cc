@@ -130,8 +130,9 @@ void SamplingEngine::ScanIfDue() {
   }
   if (!lock_.Try()) return;
   // The count costs one stat(); only if it differs is the directory read.
-  if (running_.load() && !AreTasksKnown()) {
-    Scan(CountFrom::kBirth);
+  if (running_.load()) {
+    if (!AreTasksKnown()) Scan(CountFrom::kBirth);
+    threads_.ForEach([this](ThreadState& state) { NoteBlocked(state); });
   }
   lock_.Unlock();
 }

@@ -47,8 +47,9 @@ class Graph:
 
 
 def strip(name):
-    """Local functions are titled "file:name" where they are defined."""
-    return name.rsplit(":", 1)[-1]
+    """Local functions are titled "file:name" where they are defined, and those
+    whose assembler name is given by the declaration "*name"."""
+    return name.rsplit(":", 1)[-1].lstrip("*")
 
 
 def complete(name, sizes):

@@ -158,6 +158,26 @@ TEST_F(SamplingEngineTest, TimeOfAThreadThatBlocksTheSignalIsALoss) {
   EXPECT_TRUE(is_blocked_at_end);
 }
 
+TEST_F(SamplingEngineTest, OfAThreadThatBlocksTheSignalItIsSaidBeforeItEnds) {
+  std::atomic<int32_t> tid{0};
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    sigset_t set;
+    sigfillset(&set);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    tid = gettid();
+    while (!done) SpinMs(1);
+  });
+  while (tid == 0) usleep(1000);
+  Start();
+  // Ticks of this thread, until one of them has looked.
+  for (int i = 0; i < 200 && Recorded()[tid].lost_ns.empty(); ++i) SpinMs(50);
+  EXPECT_GT(Recorded()[tid].lost_ns[LossCause::kBlocked], 0u);
+  done = true;
+  other.join();
+  Stop();
+}
+
 TEST_F(SamplingEngineTest, ATickThatComesAfterStopIsNobodys) {
   Start();
   sigset_t set;

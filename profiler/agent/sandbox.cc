@@ -73,6 +73,9 @@ OptionalCallSet AdaptToRequest(const collectors::SeccompRequest& request) {
       OptionalCallSet::FromBits(found.bits() & ~before.bits());
   SayWhatIsForbidden(added);
   if (added.Has(OptionalCall::kPopulate)) GetSession().StopGrowing();
+  if (added.Has(OptionalCall::kFiles) || added.Has(OptionalCall::kThreads)) {
+    GetSession().StopWallClock();
+  }
   collectors::SetForbiddenCalls(before | found);
   return before;
 }

@@ -278,6 +278,14 @@ void Session::StopGrowing() {
   if (is_recording_) writer_.StopGrowing();
 }
 
+void Session::StopWallClock() {
+  QuietLock lock(lock_);
+  if (!is_recording_ || wall_clock_.tid() == 0) return;
+  wall_clock_.Stop();
+  Say("from here on waiting time is not recorded: it takes what the program's "
+      "seccomp filter forbids");
+}
+
 void Session::NoteEnd() { writer_.NoteEnd(MonotonicNs(), ProcessCpuNs()); }
 
 void Session::CloseSpool(bool keep) {

@@ -69,6 +69,10 @@ class Session {
   // growing takes. Not async-signal-safe: takes the lock.
   void StopGrowing();
 
+  // Ends the helper of the wall clock, which lives on files and naps; running
+  // threads are sampled on. Says so. Not async-signal-safe: takes the lock.
+  void StopWallClock();
+
   // True in the process that started, until Stop(). Async-signal-safe.
   bool is_running() const { return engine_.is_running(); }
 

@@ -140,14 +140,38 @@ class WallProgramEndsTest(WallCase):
         self.assertAlmostEqual(state_ns(run.profile, waits, "waiting"), 300e6,
                                delta=SLACK_NS)
 
-    def test_a_child_is_waited_for(self):
+    def test_a_child_and_who_waits_for_it(self):
         argv = [harness.program("wall_exits"), "fork"]
         plain = self.run_plain(argv)
         run = self.record_wall(argv)
         self.assert_unchanged(run, plain)
         self.assertEqual(run.stdout, b"child 5\n")
-        waits = by_function(run.profile, "wait_for_child")
-        self.assertAlmostEqual(state_ns(run.profile, waits, "waiting"), 300e6,
+        pids = set()
+        for function in ("wait_for_child", "sleep_in_child"):
+            waits = by_function(run.profile, function)
+            self.assertAlmostEqual(state_ns(run.profile, waits, "waiting"),
+                                   300e6, delta=SLACK_NS, msg=function)
+            pids.update(s.labels["pid"] for s in waits)
+        self.assertEqual(len(pids), 2)
+
+
+class WallSandboxTest(WallCase):
+    def test_a_filter_ends_waiting_time_and_that_is_said(self):
+        argv = [harness.program("seccomp_filter"), "openat", "kill", "seccomp"]
+        plain = self.run_plain(argv)
+        run = self.record_wall(argv)
+        self.assert_unchanged(run, plain)
+        self.assertIn("from here on waiting time is not recorded", run.stderr)
+
+
+class WallRightsTest(WallCase):
+    """A program that may no longer read its own /proc sleeps on."""
+
+    def test_waits_go_on_without_rights(self):
+        run = self.record_wall([harness.program("wall_exits"), "daemon"])
+        self.assertEqual(run.stdout, b"", run.stderr)
+        naps = by_function(run.profile, "sleep_without_rights")
+        self.assertAlmostEqual(state_ns(run.profile, naps, "waiting"), 300e6,
                                delta=SLACK_NS)
 
 

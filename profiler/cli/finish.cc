@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "collectors/spool/spool_reader.h"
 #include "exporters/export.h"
 #include "exporters/pprof_format.h"
 #include "exporters/raw/raw_pprof.h"
@@ -61,6 +62,19 @@ std::string RawProfile(const RecordingSpool& spool, const ProgramEnd& end,
                 "environment, or did it die before it could?");
 }
 
+// CPU time of recorded processes that the program did not wait for, because
+// they ended after it.
+uint64_t OutlivingCpuNs(const RecordingSpool& spool, const ProgramEnd& end) {
+  collectors::SpoolReader reader;
+  if (reader.Open(spool.bytes()) != collectors::SpoolStatus::kOk) return 0;
+  uint64_t cpu_ns = 0;
+  for (size_t i = 0; i < reader.image_count(); ++i) {
+    const collectors::ImageView image = reader.image(i);
+    if (image.end_monotonic_ns > end.monotonic_ns) cpu_ns += image.end_cpu_ns;
+  }
+  return cpu_ns;
+}
+
 void NameAll(exporters::Profile& profile, const SignalGate& gate) {
   ProgressLine line;
   try {
@@ -103,7 +117,10 @@ void FinishRecording(const RecordOptions& options, const std::string& output,
   }
   facts.engine = facts.totals.engine;
   facts.frequency = options.frequency;
-  facts.cpu_time_ns = options.duration.has_value() ? 0 : end.cpu_time_ns;
+  facts.follows_children = options.follows_children;
+  facts.cpu_time_ns = options.duration.has_value()
+                          ? 0
+                          : end.cpu_time_ns + OutlivingCpuNs(spool, end);
   const bool is_pattern = options.output.find('%') != std::string::npos;
   facts.output = is_pattern ? output : options.output;
   Tell(SummaryLine(facts));

@@ -35,6 +35,7 @@ class HelpFormatter : public CLI::Formatter {
 // variables alike.
 struct RecordTexts {
   std::string output, frequency, seconds, engine, clock, max_depth;
+  bool no_children = false;
 };
 struct ViewTexts {
   std::string file, output, format, value;
@@ -59,10 +60,13 @@ void AddRecord(CLI::App& app, RecordTexts& texts) {
       "Time that is sampled: cpu, or wall for waiting, too [cpu]");
   add("--max-depth", texts.max_depth, "N",
       "Frames kept of a stack, innermost first [1024]");
+  record->add_flag("--no-children", texts.no_children,
+                   "Profile the program itself, not its child processes");
   record->footer(
       "FILE may hold %p (pid), %n (program), %t (time), %h (host); it is\n"
       "gzip-compressed unless it ends in .pb. UNSPOOL_OUTPUT, _FREQUENCY,\n"
-      "_ENGINE, _CLOCK and _MAX_DEPTH give other defaults.\n\n"
+      "_ENGINE, _CLOCK, _MAX_DEPTH and _CHILDREN (on, off) give other "
+      "defaults.\n\n"
       "Exit status: the program's own; 128 + N if signal N ended it; 127 not\n"
       "found; 126 not executable; 2 usage; 1 if the program succeeded and the\n"
       "profile could not be written.");
@@ -103,7 +107,7 @@ void Resolve(const CLI::App& app, const char* flag, const std::string& text,
 RecordOptions CheckRecord(const CLI::App& app, const RecordTexts& texts,
                           std::vector<std::string> command,
                           const Environment& env) {
-  if (command.empty() || command[0].empty()) {
+  if (command.empty()) {
     throw Failure(kExitUsage,
                   "no program to record: name it after --, as in 'unspool "
                   "record -- ./program argument'");
@@ -130,6 +134,11 @@ RecordOptions CheckRecord(const CLI::App& app, const RecordTexts& texts,
   Resolve(app, "--clock", texts.clock, "UNSPOOL_CLOCK", env,
           [&](const char* name, const std::string& text) {
             options.clock = ParseChoice(name, text, {"cpu", "wall"});
+          });
+  Resolve(app, "--no-children", "off", "UNSPOOL_CHILDREN", env,
+          [&](const char* name, const std::string& text) {
+            options.follows_children =
+                ParseChoice(name, text, {"on", "off"}) == "on";
           });
   Resolve(app, "--max-depth", texts.max_depth, "UNSPOOL_MAX_DEPTH", env,
           [&](const char* name, const std::string& text) {

@@ -20,6 +20,7 @@ struct RecordOptions {
   uint32_t max_depth = 1024;             // frames kept of a stack
   std::string engine = "auto";
   std::string clock = "cpu";
+  bool follows_children = true;
   // Sampling stops this long after the start; the program runs on.
   std::optional<std::chrono::nanoseconds> duration;
   std::vector<std::string> command;  // never empty

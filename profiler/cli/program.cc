@@ -59,6 +59,10 @@ std::string SearchPath(const std::string& command, std::string_view dirs) {
 }
 
 std::string FindProgram(const std::string& command, const char* search_path) {
+  if (command.empty()) {
+    throw Failure(kExitNotFound,
+                  "cannot run '': it is empty; name a program after --");
+  }
   if (command.find('/') == std::string::npos) {
     return SearchPath(command,
                       search_path == nullptr ? "/bin:/usr/bin" : search_path);

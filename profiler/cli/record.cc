@@ -5,6 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <optional>
+
 #include "profiler/agent/settings.h"
 #include "profiler/cli/agent_library.h"
 #include "profiler/cli/child_environment.h"
@@ -12,6 +15,7 @@
 #include "profiler/cli/launch.h"
 #include "profiler/cli/message.h"
 #include "profiler/cli/output_file.h"
+#include "profiler/cli/process_tree.h"
 #include "profiler/cli/program.h"
 #include "profiler/cli/recording_spool.h"
 #include "profiler/cli/signal_gate.h"
@@ -40,7 +44,7 @@ void CheckAgentVariables() {
         for (const char* checked :
              {"UNSPOOL_OUTPUT", "UNSPOOL_FREQUENCY", "UNSPOOL_MAX_DEPTH",
               "UNSPOOL_ENGINE", "UNSPOOL_CLOCK", "UNSPOOL_SPOOL",
-              "UNSPOOL_SPOOL_TAG", "UNSPOOL_ROOT_PID"}) {
+              "UNSPOOL_SPOOL_TAG", "UNSPOOL_ROOT_PID", "UNSPOOL_CHILDREN"}) {
           if (strcmp(name, checked) == 0) return nullptr;
         }
         return getenv(name);
@@ -65,6 +69,7 @@ ChildEnvironment AgentEnvironment(const RecordOptions& options,
   environment.Set("UNSPOOL_MAX_DEPTH", std::to_string(options.max_depth));
   environment.Set("UNSPOOL_ENGINE", options.engine);
   environment.Set("UNSPOOL_CLOCK", options.clock);
+  environment.Set("UNSPOOL_CHILDREN", options.follows_children ? "on" : "off");
   environment.Unset("UNSPOOL_SPOOL_TAG");
   return environment;
 }
@@ -81,6 +86,26 @@ int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
       StartProgram(program, options.command, environment, "", gate);
   const ProgramEnd end = Supervise(pid, gate, std::nullopt, [] {});
   return FailureUnlessFailed(ExitStatusOf(end.wait_status));
+}
+
+// The program's end, and that of all that it left behind and that records. With
+// -d nothing is left to wait for when the time is over.
+ProgramEnd RunToEnd(pid_t pid, const RecordOptions& options,
+                    RecordingSpool& spool, const SignalGate& gate) {
+  using std::chrono::steady_clock;
+  std::optional<steady_clock::time_point> deadline;
+  if (options.duration.has_value()) {
+    deadline = steady_clock::now() + *options.duration;
+  }
+  bool is_sampling = true;
+  const ProgramEnd end = Supervise(pid, gate, options.duration, [&] {
+    spool.StopSampling();
+    is_sampling = false;
+  });
+  if (is_sampling && options.follows_children) {
+    WaitForRecorders(spool, gate, deadline);
+  }
+  return end;
 }
 
 }  // namespace
@@ -105,8 +130,7 @@ int RunRecord(const RecordOptions& options) {
   const pid_t pid = StartProgram(program, options.command, environment,
                                  "UNSPOOL_ROOT_PID", gate);
   const std::string output = output_for(pid);
-  const ProgramEnd end = Supervise(pid, gate, options.duration,
-                                   [&spool] { spool.StopSampling(); });
+  const ProgramEnd end = RunToEnd(pid, options, spool, gate);
   const int exit_status = ExitStatusOf(end.wait_status);
   try {
     FinishRecording(options, output, spool, end, gate);

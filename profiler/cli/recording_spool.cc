@@ -64,6 +64,7 @@ RecordingSpool::RecordingSpool() {
         "memory (ulimit -v)");
   }
   size_ = static_cast<uint64_t>(status.st_size);
+  inode_ = status.st_ino;
   void* const map =
       mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
   if (map == MAP_FAILED) {

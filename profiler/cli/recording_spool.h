@@ -26,7 +26,10 @@ class RecordingSpool {
   // the program itself must not find a descriptor that it did not open.
   const std::string& path() const { return path_; }
 
-  // Asks the agent to stop sampling. Any thread.
+  // How mappings of it are told from others in /proc/PID/maps.
+  uint64_t inode() const { return inode_; }
+
+  // Asks all agents to stop sampling. Any thread.
   void StopSampling();
 
   // The whole file, while the agent may still write to it.
@@ -40,6 +43,7 @@ class RecordingSpool {
   UniqueFd fd_;
   uint8_t* bytes_ = nullptr;
   uint64_t size_ = 0;
+  uint64_t inode_ = 0;
   std::string path_;
 };
 

@@ -12,15 +12,24 @@ sigset_t SetOf(std::initializer_list<int> signals) {
   return set;
 }
 
+// All that may come to the tool and could be meant for the program. Not: what
+// cannot be blocked; what a fault of our own raises; the stops that a terminal
+// answers the tool's own reads and writes with, and the end of every stop.
+sigset_t AwaitedSignals() {
+  sigset_t set;
+  sigfillset(&set);
+  for (const int signal :
+       {SIGKILL, SIGSTOP, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
+        SIGSYS, SIGTTIN, SIGTTOU, SIGCONT}) {
+    sigdelset(&set, signal);
+  }
+  return set;
+}
+
 }  // namespace
 
-SignalGate::SignalGate()
-    : awaited_(SetOf({SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1,
-                      SIGUSR2, SIGTSTP, SIGWINCH})) {
-  sigset_t blocked = awaited_;
-  sigaddset(&blocked, SIGPIPE);
-  sigaddset(&blocked, SIGXFSZ);
-  sigprocmask(SIG_BLOCK, &blocked, &original_mask_);
+SignalGate::SignalGate() : awaited_(AwaitedSignals()) {
+  sigprocmask(SIG_BLOCK, &awaited_, &original_mask_);
   // An inherited SIG_IGN would reap the program before we can ask how it ended.
   struct sigaction action {};
   action.sa_handler = SIG_DFL;

@@ -10,16 +10,16 @@ namespace unspool::profiler {
 
 // From construction on the signals below are blocked, not handled: the tool
 // takes them one by one with sigtimedwait(2), and no system call of its own is
-// interrupted. SIGPIPE and SIGXFSZ are blocked too, so that a write to a closed
-// pipe or past a limit is an error that can be reported. Lives as long as the
-// tool does; nothing is restored in the tool itself.
+// interrupted; a write of its own to a closed pipe or past a limit is an error
+// that can be reported. Lives as long as the tool does; nothing is restored in
+// the tool itself.
 // Not async-signal-safe: changes the process's signal state.
 class SignalGate {
  public:
   SignalGate();
 
-  // What to wait for: SIGCHLD, and those that are passed on: SIGHUP, SIGINT,
-  // SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGWINCH.
+  // What to wait for: SIGCHLD, and those that are passed on: all that another
+  // process may send, but what stops or continues, and faults.
   const sigset_t& awaited() const { return awaited_; }
 
   // In the forked child: mask and dispositions as they were before.

@@ -38,8 +38,8 @@ std::string LossShare(const exporters::RawTotals& totals) {
          totals.lost_cause + ")";
 }
 
-// Child processes, and what ran before, between and after the agent's
-// sessions.
+// Programs without the agent, and what ran before, between and after the
+// agent's sessions.
 std::string NotProfiled(const SummaryFacts& facts) {
   constexpr uint64_t kFloorNs = 100'000'000;
   const uint64_t profiled = facts.totals.weight_ns - facts.totals.waiting_ns;
@@ -48,8 +48,10 @@ std::string NotProfiled(const SummaryFacts& facts) {
   if (missing < kFloorNs || missing < facts.cpu_time_ns / 20) return "";
   return ", " + Fixed(static_cast<double>(missing) / 1e9, 2) + " s of " +
          Fixed(static_cast<double>(facts.cpu_time_ns) / 1e9, 2) +
-         " s CPU time not profiled (child processes, or outside start and "
-         "stop)";
+         " s CPU time not profiled (" +
+         (facts.follows_children ? "programs without the agent"
+                                 : "child processes") +
+         ", or outside start and stop)";
 }
 
 }  // namespace

@@ -12,8 +12,9 @@ namespace unspool::profiler {
 
 struct SummaryFacts {
   exporters::RawTotals totals;
-  std::string engine;        // that took the samples, such as "timer"
-  uint32_t frequency = 0;    // asked for, in Hz
+  std::string engine;      // that took the samples, such as "timer"
+  uint32_t frequency = 0;  // asked for, in Hz
+  bool follows_children = true;
   uint64_t cpu_time_ns = 0;  // of the program and its waited-for children;
                              // 0: unknown, or it was not all to be sampled
   std::string output;        // as the user named it

@@ -30,6 +30,11 @@ uint64_t CpuTimeNs(const rusage& usage) {
   return nanos(usage.ru_utime) + nanos(usage.ru_stime);
 }
 
+bool IsFromTerminal(int signal) {
+  return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT ||
+         signal == SIGTSTP || signal == SIGWINCH;
+}
+
 class Supervisor {
  public:
   Supervisor(pid_t program, const SignalGate& gate)
@@ -96,15 +101,25 @@ bool Supervisor::Reap() {
 }
 
 // The kernel sends what a terminal asks for to a whole process group, but the
-// hangup to a session's leader alone.
+// hangup to a session's leader alone; its other signals are about the tool. So
+// are those that come from the tool itself: SIGPIPE, SIGXFSZ.
 bool Supervisor::HasOwnCopy(const siginfo_t& info) const {
-  if (info.si_code != SI_KERNEL) return info.si_pid == program_;
+  if (info.si_code <= 0) {
+    return info.si_pid == program_ || info.si_pid == getpid();
+  }
+  if (!IsFromTerminal(info.si_signo)) return true;
   if (info.si_signo == SIGHUP && getsid(0) == getpid()) return false;
   return getpgid(program_) == getpgrp();
 }
 
 void Supervisor::PassOn(const siginfo_t& info) {
-  if (!HasOwnCopy(info)) kill(program_, info.si_signo);
+  if (!HasOwnCopy(info)) {
+    if (info.si_code == SI_QUEUE) {
+      sigqueue(program_, info.si_signo, info.si_value);
+    } else {
+      kill(program_, info.si_signo);
+    }
+  }
   if (info.si_signo != SIGTSTP) return;
   asked_to_stop_ = true;
   StopWithProgram();

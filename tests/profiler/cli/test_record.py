@@ -54,10 +54,6 @@ class Follows(cli.Case):
                 self.assertAlmostEqual(self.cpu_seconds("Spin"), 0.3,
                                        delta=0.1)
 
-    def test_cpu_time_of_child_processes_is_said_to_be_missing(self):
-        run = self.record("sh", "-c", f"{cli.ACT} spin 400; exit 3")
-        self.assert_one_line(run, 3, "CPU time not profiled")
-
     def test_a_program_that_loses_the_agent_is_said_to_be_unprofiled(self):
         run = self.record("env", "-i", cli.ACT, "spin", "200")
         # env itself starts under the agent; what it becomes does not.

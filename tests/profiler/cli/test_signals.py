@@ -24,9 +24,13 @@ class FromProcesses(cli.Case):
 
     def test_what_the_tool_is_sent_reaches_the_program_once(self):
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT,
-                       signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+                       signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2,
+                       signal.SIGPIPE, signal.SIGALRM, signal.SIGVTALRM,
+                       signal.SIGPROF, signal.SIGXCPU, signal.SIGXFSZ,
+                       signal.SIGIO, signal.SIGPWR, signal.SIGURG,
+                       signal.SIGRTMIN, signal.SIGRTMAX):
             with self.subTest(number):
-                tool = self.start(cli.ACT, "count", str(int(number)), "500")
+                tool = self.start(cli.ACT, "count", str(int(number)), "300")
                 tool.send_signal(number)
                 out, err = tool.communicate(timeout=cli.TIMEOUT_SECONDS)
                 self.assertEqual((tool.returncode, out), (0, "1\n"), err)

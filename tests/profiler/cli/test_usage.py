@@ -46,7 +46,7 @@ class RecordValues(cli.Case):
         ("-F", "UNSPOOL_FREQUENCY", "99999999999999999999", ["1 to 10000"]),
         ("-F", "UNSPOOL_FREQUENCY", "fast", ["'fast'"]),
         ("--max-depth", "UNSPOOL_MAX_DEPTH", "0", ["whole number"]),
-        ("--engine", "UNSPOOL_ENGINE", "perf", ["auto or timer"]),
+        ("--engine", "UNSPOOL_ENGINE", "ring", ["auto", "trap"]),
         ("--clock", "UNSPOOL_CLOCK", "sun", ["cpu", "wall"]),
         ("-o", "UNSPOOL_OUTPUT", "-", ["stdout"]),
         ("-o", "UNSPOOL_OUTPUT", "a.folded", ["unspool export"]),
@@ -98,7 +98,7 @@ class Help(cli.Case):
                 self.assertEqual((run.returncode, run.stderr), (0, ""))
                 for word in words:
                     self.assertIn(word, run.stdout)
-                for later in ("wall", "perf", "html", "timeline", "symbolize"):
+                for later in ("html", "timeline", "symbolize"):
                     self.assertNotIn(later, run.stdout)
 
     def test_version(self):

@@ -11,6 +11,9 @@
  *                 line "ready" on
  *   raise N       sends itself a signal
  *   exec FILE ... becomes that program; the rest are its arguments
+ *   run FILE ...  the same in a child, and waits for it
+ *   leave         ends, and leaves a child that does the rest
+ *   name TEXT     calls itself so
  *   exit N
  */
 #include <dirent.h>
@@ -19,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,11 +85,30 @@ static void CountSignals(int signal_number, double seconds) {
   printf("%d\n", (int)count);
 }
 
+/* In the background of a shell, as it were. */
+static void Leave(void) {
+  const pid_t child = fork();
+  if (child == 0) return;
+  printf("left %d\n", (int)child);
+  exit(0);
+}
+
+static void Run(char** arguments) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execv(arguments[0], arguments);
+    exit(98);
+  }
+  waitpid(child, NULL, 0);
+  exit(0);
+}
+
 /* Returns how many arguments it used beside its own name. */
 static int Act(char** argument) {
   const char* what = argument[0];
   if (strcmp(what, "fds") == 0) return PrintDescriptors(), 0;
   if (strcmp(what, "signals") == 0) return PrintSignals(), 0;
+  if (strcmp(what, "leave") == 0) return Leave(), 0;
   const char* text = argument[1];
   if (text == NULL) exit(99);
   const int number = atoi(text);
@@ -95,6 +119,8 @@ static int Act(char** argument) {
   if (strcmp(what, "touch") == 0) close(open(text, O_CREAT | O_WRONLY, 0666));
   if (strcmp(what, "raise") == 0) raise(number);
   if (strcmp(what, "exit") == 0) exit(number);
+  if (strcmp(what, "name") == 0) prctl(PR_SET_NAME, text);
+  if (strcmp(what, "run") == 0) Run(argument + 1);
   if (strcmp(what, "exec") == 0) {
     execv(text, argument + 1);
     exit(98);

@@ -221,6 +221,7 @@ Problem Session::Stop() {
   if (!is_recording_) return MakeProblem(ESRCH, "sampling does not run");
   wall_clock_.Stop();
   engine_.Stop(lock.previous_mask());
+  SayWithoutEvent();
   is_recording_ = false;
   NoteEnd();
   Problem problem = has_nothing_to_write() ? Problem{} : WriteProfileNow();
@@ -233,6 +234,16 @@ Problem Session::Stop() {
   }
   CloseSpool(/*keep=*/!problem.ok());
   return problem;
+}
+
+// Where some threads only could not be given what was chosen.
+void Session::SayWithoutEvent() {
+  const collectors::SamplingEngine::Totals totals = engine_.totals();
+  if (totals.without_event == 0) return;
+  Say("%llu threads sampled by timer and not by %s: %s",
+      static_cast<unsigned long long>(totals.without_event),
+      EngineName(engine_choice_.engine),
+      collectors::DescribeObstacle(totals.obstacle));
 }
 
 Problem Session::Flush() {

@@ -102,6 +102,7 @@ class Session {
   bool has_nothing_to_write() const;
   Problem StartEngine(const Settings& settings, const sigset_t& own_mask);
   Problem StartWallClock(const sigset_t& own_mask);
+  void SayWithoutEvent();
   Problem WriteProfileNow();
   void NoteEnd();
   void CloseSpool(bool keep);

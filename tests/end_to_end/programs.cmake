@@ -26,6 +26,7 @@ endfunction()
 set(gcc ${UNSPOOL_E2E_GCC})
 set(gxx ${UNSPOOL_E2E_GXX})
 set(clang ${UNSPOOL_E2E_CLANG})
+set(musl ${UNSPOOL_E2E_MUSL})
 set(clangxx ${UNSPOOL_E2E_CLANGXX})
 set(rpath "-Wl,-rpath,$ORIGIN")
 
@@ -74,6 +75,11 @@ foreach(sanitizer address thread undefined)
   e2e_build(sanitized_clang_${sanitizer} ${clangxx} SOURCES exception_storm.cc
     FLAGS -std=c++20 -O1 -pthread -fsanitize=${sanitizer})
 endforeach()
+e2e_build(forks ${gcc} FLAGS -O2 SOURCES forks.c)
+e2e_build(dies ${gcc} FLAGS -O2 SOURCES dies.c)
+e2e_build(odd_ends ${gcc} FLAGS -O2 SOURCES odd_ends_main.c odd_ends.S)
+e2e_build(system_time ${gcc} FLAGS -O2 SOURCES system_time.c)
+e2e_build(musl_spin ${musl} FLAGS -O2 -static SOURCES musl_spin.c)
 e2e_build(painted_stacks ${gxx} FLAGS -std=c++20 -O2 -fno-omit-frame-pointer
   -pthread SOURCES painted_stacks.cc)
 e2e_build(handler_guard.so ${gcc} FLAGS -O2 -fPIC -shared -fvisibility=hidden

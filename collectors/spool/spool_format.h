@@ -93,9 +93,9 @@ static_assert(offsetof(ChunkHeader, offset) == 16);
 static_assert(offsetof(ChunkHeader, owner) == 24);
 
 enum class SampleKind : uint8_t {
-  kCpu = 1,   // weight: nanoseconds of CPU time
-  kWall = 2,  // reserved: nanoseconds of wall-clock time
-  kOffCpu = 3,
+  kCpu = 1,     // weight: nanoseconds of CPU time
+  kWall = 2,    // reserved: nanoseconds of wall-clock time
+  kOffCpu = 3,  // nanoseconds that a thread did not run
   kAlloc = 4,
   kLock = 5,
 };

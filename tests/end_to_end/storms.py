@@ -176,9 +176,10 @@ class Round:
     def _load(self, server, process):
         try:
             storm_servers.await_socket(server.place, process)
-            work, errors = server.load(self.seconds, process)
+            work, errors, processes = server.load(self.seconds, process)
             self.outcome.work += work
             self.outcome.errors += errors
+            self.outcome.unseen_ns += processes * server.process_ns
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             self.outcome.notes.append(str(error))
             self.outcome.hangs += 1

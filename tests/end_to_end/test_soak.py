@@ -31,3 +31,18 @@ class SoakThreadChurnTest(harness.Case, Soak):
 class SoakRedisTest(harness.Case, Soak):
     def test_short(self):
         self.check("redis")
+
+
+class SoakProcessChurnTest(harness.Case, Soak):
+    def test_short(self):
+        self.check("process-churn")
+
+
+class SoakNginxTest(harness.Case, Soak):
+    def test_short(self):
+        self.check("nginx")
+
+
+class SoakPostgresTest(harness.Case, Soak):
+    def test_short(self):
+        self.check("postgres")

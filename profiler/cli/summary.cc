@@ -45,7 +45,11 @@ std::string NotProfiled(const SummaryFacts& facts) {
   const uint64_t profiled = facts.totals.weight_ns - facts.totals.waiting_ns;
   if (facts.cpu_time_ns <= profiled) return "";
   const uint64_t missing = facts.cpu_time_ns - profiled;
-  if (missing < kFloorNs || missing < facts.cpu_time_ns / 20) return "";
+  // The wall clock's own looks are in it.
+  const uint64_t least_share = facts.totals.is_wall ? 5 : 20;
+  if (missing < kFloorNs || missing < facts.cpu_time_ns / least_share) {
+    return "";
+  }
   return ", " + Fixed(static_cast<double>(missing) / 1e9, 2) + " s of " +
          Fixed(static_cast<double>(facts.cpu_time_ns) / 1e9, 2) +
          " s CPU time not profiled (" +

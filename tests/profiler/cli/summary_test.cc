@@ -70,6 +70,22 @@ TEST(SummaryLine, IsSilentAboutSmallDifferences) {
   EXPECT_EQ(SummaryLine(facts).find("kernel gave"), std::string::npos);
 }
 
+TEST(SummaryLine, SaysWallClockAndTellsWaitsFromCpuTime) {
+  SummaryFacts facts = Facts();
+  facts.totals.is_wall = true;
+  facts.totals.samples = 500;
+  facts.totals.weight_ns = 60'000'000'000;
+  facts.totals.waiting_ns = 50'000'000'000;
+  EXPECT_EQ(SummaryLine(facts),
+            "500 samples, 0 lost, 0.00 % truncated, timer at 100 Hz, wall "
+            "clock -> p.pb.gz  (next: unspool report p.pb.gz)");
+  facts.cpu_time_ns = 12'000'000'000;  // ours is in it
+  EXPECT_EQ(SummaryLine(facts).find("not profiled"), std::string::npos);
+  facts.cpu_time_ns = 13'000'000'000;
+  EXPECT_NE(SummaryLine(facts).find("3.00 s of 13.00 s CPU time not profiled"),
+            std::string::npos);
+}
+
 TEST(ShellWord, QuotesOnlyWhatNeedsIt) {
   EXPECT_EQ(ShellWord("a/b-1.pb.gz"), "a/b-1.pb.gz");
   EXPECT_EQ(ShellWord("a b"), "'a b'");

@@ -263,7 +263,7 @@ void SamplingEngine::PrepareExec() {
   ThreadState* state = threads_.FindByTid(gettid());
   if (state == nullptr) return;
   state->source.Delete();
-  DropPendingTicks();
+  DropPendingTicks(lock.previous_mask());
 }
 
 void SamplingEngine::ResumeAfterExec() {
@@ -276,10 +276,13 @@ void SamplingEngine::ResumeAfterExec() {
 }
 
 // Pending signals outlive exec, so those that the program blocks would meet the
-// new program's default action. What is not ours is sent again.
-void SamplingEngine::DropPendingTicks() {
+// new program's default action; others come to our handler before. What is not
+// ours is sent again.
+void SamplingEngine::DropPendingTicks(const sigset_t& own_mask) {
+  if (!IsAllowed(OptionalCall::kPerfEvent)) return;
   constexpr timespec kNow = {0, 0};
   for (const int signal : {config_.signal, SIGTRAP}) {
+    if (sigismember(&own_mask, signal) != 1) continue;
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, signal);

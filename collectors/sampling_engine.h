@@ -143,7 +143,7 @@ class SamplingEngine {
   void BeginTicks(ThreadState& state, int32_t tid);
   void StartTimer(ThreadState& state, int32_t tid);
   void StartEvent(ThreadState& state);
-  void DropPendingTicks();
+  void DropPendingTicks(const sigset_t& own_mask);
   void NoteUnseen(ThreadState& state);
   void NoteBlocked(ThreadState& state);
   void NoteMissed(ThreadState& state, const sigset_t& own_mask);

@@ -70,8 +70,12 @@ bool TryPopulate(void* page) {
 // will do.
 bool TryPerfEvent(void*) {
   const PerfObstacle obstacle = PerfEvent::Try(PerfEvent::Delivery::kSignal);
+  const uint64_t no_signal = 0;
+  const timespec now{};
   return obstacle != PerfObstacle::kNoCall &&
-         obstacle != PerfObstacle::kNoProcess;
+         obstacle != PerfObstacle::kNoProcess &&
+         Call(SYS_rt_sigtimedwait, &no_signal, 0, &now, sizeof(no_signal)) ==
+             -EAGAIN;
 }
 
 bool TryThreads(void*) {

@@ -20,13 +20,6 @@ extern char** environ;
 static volatile sig_atomic_t done;
 static char* kTrue[] = {"/bin/true", NULL};
 
-static double seconds_of(int who) {
-  struct rusage usage;
-  getrusage(who, &usage);
-  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-}
-
 static void* blocked(void* interrupted) {
   // posix_spawn blocks all signals for a moment, and a SIGCHLD of that moment
   // would wake this thread, profiler or not.
@@ -106,7 +99,8 @@ int main(int argc, char** argv) {
   long interrupted = 0, started = 0;
   pthread_t thread;
   pthread_create(&thread, NULL, blocked, &interrupted);
-  while (seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN) < cpu_seconds) {
+  while ((double)(rusage_ns(RUSAGE_SELF) + rusage_ns(RUSAGE_CHILDREN)) * 1e-9 <
+         cpu_seconds) {
     fork_and_work();
     fork_and_exec();
     vfork_and_exec();

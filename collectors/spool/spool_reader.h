@@ -17,7 +17,7 @@
 #include <span>
 
 #include "collectors/spool/atomic_access.h"
-#include "collectors/spool/malloc_array.h"
+#include "collectors/spool/mapped_array.h"
 #include "collectors/spool/spool_format.h"
 #include "collectors/spool/spool_status.h"
 #include "unwind/frame.h"
@@ -174,8 +174,8 @@ class SpoolReader {
   }
 
   std::span<const uint8_t> bytes_;
-  MallocArray<Chunk> chunks_;  // by image, type, owner, offset
-  MallocArray<Image> images_;
+  MappedArray<Chunk> chunks_;  // by image, type, owner, offset
+  MappedArray<Image> images_;
 };
 
 template <typename Visitor>

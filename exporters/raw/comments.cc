@@ -33,7 +33,7 @@ class CommentText {
   bool ok() const { return ok_; }
 
  private:
-  collectors::MallocArray<char> text_;
+  collectors::MappedArray<char> text_;
   bool ok_ = true;
 };
 

@@ -8,12 +8,12 @@
 
 #include <cstddef>
 
-#include "collectors/spool/malloc_array.h"
+#include "collectors/spool/mapped_array.h"
 #include "exporters/raw/raw_pprof.h"
 
 namespace unspool::exporters::raw {
 
-// Not async-signal-safe: zlib allocates.
+// Not async-signal-safe: the sink behind may not be.
 class GzipSink {
  public:
   explicit GzipSink(ByteSink out) : out_(out) {}
@@ -37,7 +37,7 @@ class GzipSink {
   z_stream stream_{};
   bool is_started_ = false;
   // Not on the stack: the agent writes at exit on whatever thread exits.
-  collectors::MallocArray<Bytef> buffer_;
+  collectors::MappedArray<Bytef> buffer_;
 };
 
 }  // namespace unspool::exporters::raw

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collectors/spool/malloc_array.h"
+#include "collectors/spool/mapped_array.h"
 
 namespace unspool::exporters::raw {
 
@@ -49,7 +49,7 @@ class IdIndex {
   // Keeps it at most half full.
   bool EnsureRoom() {
     if (slots_.size() > used_ * 2) return true;
-    collectors::MallocArray<Slot> larger;
+    collectors::MappedArray<Slot> larger;
     if (!larger.Resize(slots_.empty() ? 64 : slots_.size() * 2)) return false;
     for (const Slot& slot : slots_) {
       if (slot.id == 0) continue;
@@ -61,7 +61,7 @@ class IdIndex {
     return true;
   }
 
-  collectors::MallocArray<Slot> slots_;
+  collectors::MappedArray<Slot> slots_;
   size_t used_ = 0;
 };
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "collectors/spool/malloc_array.h"
+#include "collectors/spool/mapped_array.h"
 #include "collectors/spool/spool_reader.h"
 #include "exporters/raw/profile_tables.h"
 
@@ -54,8 +54,8 @@ class ImageModules {
   uint32_t MappingOf(LoadedSegment& segment);
 
   ProfileTables& tables_;
-  collectors::MallocArray<LoadedModule> modules_;  // by id
-  collectors::MallocArray<LoadedSegment> segments_;
+  collectors::MappedArray<LoadedModule> modules_;  // by id
+  collectors::MappedArray<LoadedSegment> segments_;
 };
 
 }  // namespace unspool::exporters::raw

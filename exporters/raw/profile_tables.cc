@@ -18,7 +18,7 @@ uint64_t PageLimit(uint64_t address) {
 }
 
 template <typename T>
-uint32_t AppendWithId(collectors::MallocArray<T>& table, const T& entry) {
+uint32_t AppendWithId(collectors::MappedArray<T>& table, const T& entry) {
   return table.Append(entry) ? static_cast<uint32_t>(table.size()) : 0;
 }
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collectors/spool/malloc_array.h"
+#include "collectors/spool/mapped_array.h"
 #include "exporters/raw/id_index.h"
 #include "exporters/raw/string_table.h"
 
@@ -62,9 +62,9 @@ class ProfileTables {
   bool IsSame(const Mapping& a, const Mapping& b) const;
 
   StringTable strings_;
-  collectors::MallocArray<Mapping> mappings_;
-  collectors::MallocArray<Location> locations_;
-  collectors::MallocArray<uint32_t> functions_;
+  collectors::MappedArray<Mapping> mappings_;
+  collectors::MappedArray<Location> locations_;
+  collectors::MappedArray<uint32_t> functions_;
   IdIndex mapping_index_;
   IdIndex location_index_;
   uint32_t unknown_mapping_ = 0;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "collectors/spool/malloc_array.h"
+#include "collectors/spool/mapped_array.h"
 
 namespace unspool::exporters::raw {
 
@@ -37,7 +37,7 @@ class ProtoMessage {
   void AppendTag(uint32_t field, uint32_t wire_type);
   void AppendRaw(std::span<const uint8_t> bytes);
 
-  collectors::MallocArray<uint8_t> bytes_;
+  collectors::MappedArray<uint8_t> bytes_;
   bool ok_ = true;
 };
 

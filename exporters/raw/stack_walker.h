@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "collectors/spool/malloc_array.h"
+#include "collectors/spool/mapped_array.h"
 #include "collectors/spool/spool_reader.h"
 #include "exporters/raw/image_modules.h"
 #include "unwind/frame.h"
@@ -50,8 +50,8 @@ class StackWalker {
   const collectors::SpoolReader& reader_;
   const size_t image_;
   ImageModules& modules_;
-  collectors::MallocArray<uint32_t> locations_;  // by NodeView::index; 0: open
-  collectors::MallocArray<uint64_t> stack_;
+  collectors::MappedArray<uint32_t> locations_;  // by NodeView::index; 0: open
+  collectors::MappedArray<uint64_t> stack_;
   size_t depth_ = 0;  // of the stack that was read last
 };
 

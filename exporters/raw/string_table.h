@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "collectors/spool/malloc_array.h"
+#include "collectors/spool/mapped_array.h"
 #include "exporters/raw/id_index.h"
 
 namespace unspool::exporters::raw {
@@ -35,8 +35,8 @@ class StringTable {
     size_t size;
   };
 
-  collectors::MallocArray<char> bytes_;
-  collectors::MallocArray<Text> texts_;
+  collectors::MappedArray<char> bytes_;
+  collectors::MappedArray<Text> texts_;
   IdIndex index_;  // id: index + 1
   bool ok_ = true;
 };

@@ -1,4 +1,4 @@
-// The C API, and what happens at load, at exit and at fork.
+// The C API, and what happens at load.
 
 #include <errno.h>
 #include <stdio.h>
@@ -90,12 +90,6 @@ bool MaySpeak(const Settings& settings) {
     }
   }
   errno = saved_errno;
-}
-
-[[gnu::destructor]] void AtExit() {
-  if (!GetSession().is_running()) return;
-  const Problem problem = GetSession().Stop();
-  if (!problem.ok()) Say("%s", problem.text);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "collectors/period.h"
+#include "profiler/agent/ending.h"
 #include "profiler/agent/image_facts.h"
 #include "profiler/agent/profile_file.h"
 #include "profiler/agent/sandbox.h"
@@ -75,7 +76,7 @@ Session& GetSession() {
 
 Problem Session::Start(const Settings& settings) {
   QuietLock lock(lock_);
-  RegisterForkHandler();
+  RegisterHandlers();
   if (is_recording_) return MakeProblem(EALREADY, "sampling runs already");
   const collectors::OptionalCallSet forbidden = AdaptToFilter();
   if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("timers");
@@ -92,8 +93,9 @@ Problem Session::Start(const Settings& settings) {
 }
 
 // Once, and not before something is started.
-void Session::RegisterForkHandler() {
+void Session::RegisterHandlers() {
   if (has_fork_handler_) return;
+  EndRecordingAtQuickExit();
   has_fork_handler_ = pthread_atfork(nullptr, nullptr, [] {
                         GetSession().AfterForkInChild();
                       }) == 0;

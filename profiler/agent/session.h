@@ -93,7 +93,7 @@ class Session {
   bool ContinueAfterFork(const sigset_t& own_mask);
   void ForgetAfterFork();
   // All below: lock held.
-  void RegisterForkHandler();
+  void RegisterHandlers();
   Problem RememberSettings(const Settings& settings);
   Problem ChooseOutput();
   Problem OpenSpool(const Settings& settings);

@@ -29,7 +29,7 @@ SETUP_SOURCES = (
     "collectors/stack_bounds.*",
     "collectors/spool/*_setup.cc",
     "collectors/spool/spool_reader.*",
-    "collectors/spool/malloc_array.h",
+    "collectors/spool/mapped_array.h",
 )
 
 # Setup code that a source of both kinds calls where it starts and stops. That

@@ -7,6 +7,8 @@ import re
 import subprocess
 import unittest
 
+import archive_symbols
+
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY = pathlib.Path(os.environ["UNSPOOL_BUILD_DIR"], "lib/libunspool.so")
 NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
@@ -48,6 +50,19 @@ class AgentBinary(unittest.TestCase):
         versions = {version for _, version, defined in dynamic_symbols()
                     if version.startswith("GLIBC_") and not defined}
         self.assertEqual(versions, lines_of("agent_symbol_versions.txt"))
+
+    def test_none_of_its_code_takes_memory_from_malloc(self):
+        """It writes profiles in programs that were interrupted in malloc()."""
+        malloc = {"malloc", "calloc", "realloc", "reallocarray", "free",
+                  "aligned_alloc", "posix_memalign", "memalign", "strdup",
+                  "strndup", "asprintf", "vasprintf", "getline", "_Znwm",
+                  "_ZdlPv"}
+        archive = pathlib.Path(LIBRARY).with_suffix(".a")
+        members = archive_symbols.members(archive)
+        self.assertGreater(len(members), 20)
+        self.assertEqual([(member.name, sorted(member.undefined & malloc))
+                          for member in members if member.undefined & malloc],
+                         [])
 
     def test_it_has_no_text_relocations_and_no_executable_stack(self):
         self.assertNotIn("TEXTREL", readelf("-d"))

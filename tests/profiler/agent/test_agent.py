@@ -223,19 +223,6 @@ class NamesTest(AgentCase):
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
 
 
-class DeathTest(AgentCase):
-    def check_spool_left(self, how, status):
-        run = self.profiled([program("spinner"), "300", how])
-        self.assertEqual(run.returncode, status)
-        take_spool(self, run.pid)
-        self.assertEqual(self.files(), [])
-
-    def test_sigkill_leaves_the_spool(self):
-        self.check_spool_left("kill", -signal.SIGKILL)
-
-    def test_underscore_exit_leaves_the_spool(self):
-        self.check_spool_left("_exit", 7)
-
 
 class WriteFailureTest(AgentCase):
     def test_recording_fits_under_a_file_size_limit(self):

@@ -3,6 +3,7 @@ profile each, nothing counted twice, nothing left behind."""
 
 import os
 import re
+import time
 import unittest
 
 from test_agent import AgentCase, comment, pprof_decode, program, take_spool
@@ -52,6 +53,17 @@ class ForkedChildTest(ChildrenCase):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertLessEqual(len(self.files()), 2)
         self.assertIn("p.pb.gz", self.files())
+
+    def test_daemon_is_profiled(self):
+        run = self.profiled([program("tree"), "daemon"])
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        deadline = time.monotonic() + 30
+        while len([f for f in self.files() if f.endswith(".gz")]) < 2:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        parent, daemon = self.parent_and_child()
+        self.assert_total(parent, 300e6)
+        self.assert_total(daemon, 300e6)
 
     def test_killed_child_leaves_its_spool(self):
         run = self.tree("kill_child")

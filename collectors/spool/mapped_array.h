@@ -1,11 +1,15 @@
-// A growing array of plain values for code that may not need libstdc++.
-// Not async-signal-safe: allocates.
+// A growing array of plain values, in memory straight from the kernel: the
+// agent writes its profile at exit, and a program may call exit() in a handler
+// that interrupted malloc(). Not for many small ones: each is a page at least.
+// Async-signal-safe (Linux: mmap, mremap and munmap are plain system calls).
 
-#ifndef UNSPOOL_COLLECTORS_SPOOL_MALLOC_ARRAY_H_
-#define UNSPOOL_COLLECTORS_SPOOL_MALLOC_ARRAY_H_
+#ifndef UNSPOOL_COLLECTORS_SPOOL_MAPPED_ARRAY_H_
+#define UNSPOOL_COLLECTORS_SPOOL_MAPPED_ARRAY_H_
+
+#include <sys/mman.h>
 
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -15,12 +19,14 @@ namespace unspool::collectors {
 
 template <typename T>
 requires std::is_trivially_copyable_v<T>
-class MallocArray {
+class MappedArray {
  public:
-  MallocArray() = default;
-  MallocArray(const MallocArray&) = delete;
-  MallocArray& operator=(const MallocArray&) = delete;
-  ~MallocArray() { free(data_); }
+  MappedArray() = default;
+  MappedArray(const MappedArray&) = delete;
+  MappedArray& operator=(const MappedArray&) = delete;
+  ~MappedArray() {
+    if (data_ != nullptr) munmap(data_, capacity_ * sizeof(T));
+  }
 
   // False: no memory; the array is as before.
   [[nodiscard]] bool Append(const T& value) {
@@ -54,7 +60,7 @@ class MallocArray {
     return true;
   }
 
-  void Swap(MallocArray& other) {
+  void Swap(MappedArray& other) {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
@@ -73,10 +79,16 @@ class MallocArray {
 
  private:
   bool Grow(size_t least) {
-    size_t wanted = capacity_ < 8 ? 16 : capacity_ * 2;
+    constexpr size_t kFirst = (4096 + sizeof(T) - 1) / sizeof(T);
+    size_t wanted = capacity_ == 0 ? kFirst : capacity_ * 2;
     if (wanted < least) wanted = least;
-    void* grown = reallocarray(data_, wanted, sizeof(T));
-    if (grown == nullptr) return false;
+    if (wanted > SIZE_MAX / sizeof(T)) return false;
+    void* grown = data_ == nullptr ? mmap(nullptr, wanted * sizeof(T),
+                                          PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                   : mremap(data_, capacity_ * sizeof(T),
+                                            wanted * sizeof(T), MREMAP_MAYMOVE);
+    if (grown == MAP_FAILED) return false;
     data_ = static_cast<T*>(grown);
     capacity_ = wanted;
     return true;
@@ -89,4 +101,4 @@ class MallocArray {
 
 }  // namespace unspool::collectors
 
-#endif  // UNSPOOL_COLLECTORS_SPOOL_MALLOC_ARRAY_H_
+#endif  // UNSPOOL_COLLECTORS_SPOOL_MAPPED_ARRAY_H_

@@ -5,25 +5,33 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
+#include <optional>
 
 #include "collectors/task_list.h"
 
 namespace unspool::collectors {
 namespace {
 
+bool StartsWith(std::span<const char> text, const char* prefix) {
+  const size_t size = std::strlen(prefix);
+  return text.size() >= size && std::memcmp(text.data(), prefix, size) == 0;
+}
+
 // Numbers of one line, one after the other.
 class NumberReader {
  public:
-  explicit NumberReader(std::string_view text) : text_(text) {}
+  explicit NumberReader(std::span<const char> text) : text_(text) {}
 
   // "123", "-1" or "0x7f"; nullopt: no number comes next, or it is too large.
   std::optional<uint64_t> Next() {
-    while (!text_.empty() && text_.front() == ' ') text_.remove_prefix(1);
+    while (Skip(" ")) {
+    }
     const bool is_negative = Skip("-");
     const unsigned base = Skip("0x") ? 16 : 10;
     uint64_t value = 0;
     size_t digits = 0;
-    for (; !text_.empty(); text_.remove_prefix(1), ++digits) {
+    for (; !text_.empty(); text_ = text_.subspan(1), ++digits) {
       const unsigned digit = DigitValue(text_.front());
       if (digit >= base) break;
       if (value > (UINT64_MAX - digit) / base) return std::nullopt;
@@ -34,9 +42,9 @@ class NumberReader {
   }
 
  private:
-  bool Skip(std::string_view prefix) {
-    if (!text_.starts_with(prefix)) return false;
-    text_.remove_prefix(prefix.size());
+  bool Skip(const char* prefix) {
+    if (!StartsWith(text_, prefix)) return false;
+    text_ = text_.subspan(std::strlen(prefix));
     return true;
   }
   static unsigned DigitValue(char c) {
@@ -45,14 +53,14 @@ class NumberReader {
     return 16;
   }
 
-  std::string_view text_;
+  std::span<const char> text_;
 };
 
 }  // namespace
 
-ThreadWait ParseThreadWait(std::string_view text) {
+ThreadWait ParseThreadWait(std::span<const char> text) {
   ThreadWait wait;
-  if (text.starts_with("running")) {
+  if (StartsWith(text, "running")) {
     wait.state = ThreadWait::State::kRunnable;
     return wait;
   }
@@ -85,7 +93,7 @@ ThreadWait ReadThreadWait(int fd) {
       {text.data(), size < 0 ? 0 : static_cast<size_t>(size)});
 }
 
-uint64_t ParseRunDelayNs(std::string_view text) {
+uint64_t ParseRunDelayNs(std::span<const char> text) {
   NumberReader numbers(text);
   if (!numbers.Next().has_value()) return 0;
   return numbers.Next().value_or(0);

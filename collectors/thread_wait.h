@@ -6,8 +6,7 @@
 #define UNSPOOL_COLLECTORS_THREAD_WAIT_H_
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
+#include <span>
 
 #include "unwind/arch/arch.h"
 
@@ -28,7 +27,7 @@ struct ThreadWait {
 
 // Parses the file `syscall`: "running", or "NR ARGUMENTS… SP PC", or "-1 SP PC"
 // outside of system calls (in a page fault). Async-signal-safe.
-ThreadWait ParseThreadWait(std::string_view text);
+ThreadWait ParseThreadWait(std::span<const char> text);
 
 // A descriptor to read thread `tid`'s waits from, again and again; it stays
 // good when the program gives up its rights or its root directory. -1: it is
@@ -42,7 +41,7 @@ ThreadWait ReadThreadWait(int fd);
 uint64_t ReadRunDelayNs(int32_t tid);
 // The same out of the file `schedstat`: "CPU_NS RUN_DELAY_NS TIMESLICES".
 // Async-signal-safe.
-uint64_t ParseRunDelayNs(std::string_view text);
+uint64_t ParseRunDelayNs(std::span<const char> text);
 
 }  // namespace unspool::collectors
 

@@ -12,7 +12,8 @@ ARCHIVES = {
     "libunspool_spool.a": "collectors/spool",
 }
 
-# Sources that never run in the handler: they start, stop and read.
+# Sources that never run in the handler: they start, stop and read, or run in a
+# thread of our own.
 SETUP_SOURCES = (
     "exporters/*",
     "profiler/*",
@@ -27,6 +28,9 @@ SETUP_SOURCES = (
     "collectors/engine_fork.*",
     "collectors/seccomp_probe.*",
     "collectors/stack_bounds.*",
+    "collectors/thread_wait.*",
+    "collectors/wall_clock.*",
+    "collectors/wall_thread.*",
     "collectors/spool/*_setup.cc",
     "collectors/spool/spool_reader.*",
     "collectors/spool/mapped_array.h",

@@ -18,7 +18,7 @@ LINES = {
 }
 
 
-class SeccompCase(harness.Case):
+class SeccompRuns:
     """Runs of programs/seccomp_filter.c."""
 
     PROGRAM = harness.program("seccomp_filter")
@@ -36,7 +36,7 @@ class SeccompCase(harness.Case):
         self.assert_all(in_program, harness.is_rooted, "rooted")
 
 
-class FilterWhileSampledTest(SeccompCase):
+class FilterWhileSampledTest(harness.Case, SeccompRuns):
     """The program restricts itself after sampling began."""
 
     def check_each(self, action, how, calls):
@@ -71,7 +71,7 @@ class FilterWhileSampledTest(SeccompCase):
         self.assertIn("CPU time not profiled", run.stderr)
 
 
-class FilterAtTheEndTest(SeccompCase):
+class FilterAtTheEndTest(harness.Case, SeccompRuns):
     """Preload alone: where files are forbidden, there can be no profile."""
 
     def test_the_recording_is_kept_and_named(self):
@@ -91,7 +91,7 @@ class FilterAtTheEndTest(SeccompCase):
         self.assertGreater(run.profile.total("samples"), 50)
 
 
-class FilterBeforeStartTest(SeccompCase):
+class FilterBeforeStartTest(harness.Case, SeccompRuns):
     """The filter was there first, as in a container."""
 
     def check_each(self, action, calls):
@@ -118,7 +118,7 @@ class FilterBeforeStartTest(SeccompCase):
         self.assertEqual(run.stderr.count("profiling is off"), 1, run.stderr)
 
 
-class HarmlessFilterTest(SeccompCase):
+class HarmlessFilterTest(harness.Case, SeccompRuns):
     """A filter that forbids nothing of ours."""
 
     def test_nothing_is_said(self):

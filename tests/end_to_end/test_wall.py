@@ -24,7 +24,9 @@ def by_function(profile, name):
     return [s for s in profile.samples if name in s.names]
 
 
-class WallCase(harness.Case):
+class WallRuns:
+    """What every case here does. Mixed into one case each."""
+
     def record_wall(self, argv, frequency=HZ, name="wall.pb.gz"):
         return self.record(argv, frequency, name=name, clock="wall")
 
@@ -38,7 +40,7 @@ class WallCase(harness.Case):
                               ("running", "waiting"), sample.names)
 
 
-class SI01WaitsTest(WallCase):
+class SI01WaitsTest(harness.Case, WallRuns):
     """Blocking calls of ten kinds in ten threads; the kernel restarts none of
     the first five after a signal. 1 kHz, no EINTR, and right sums."""
 
@@ -101,7 +103,7 @@ class SI01WaitsTest(WallCase):
                               int(cpu_ns))
 
 
-class SI09IdleThreadsTest(WallCase):
+class SI09IdleThreadsTest(harness.Case, WallRuns):
     """200 threads wait and one runs: the idle ones weigh as much as the busy
     one, and cost next to nothing: each is looked at every 16th period."""
 
@@ -129,7 +131,7 @@ class SI09IdleThreadsTest(WallCase):
             self.assertLessEqual(looks, 10 + 2 * weight / PERIOD_NS / 16)
 
 
-class WallProgramEndsTest(WallCase):
+class WallProgramEndsTest(harness.Case, WallRuns):
     def test_the_last_thread_is_the_programs_own(self):
         argv = [harness.program("wall_exits"), "pthread_exit"]
         plain = self.run_plain(argv)
@@ -155,7 +157,7 @@ class WallProgramEndsTest(WallCase):
         self.assertEqual(len(pids), 2)
 
 
-class WallSandboxTest(WallCase):
+class WallSandboxTest(harness.Case, WallRuns):
     def test_a_filter_ends_waiting_time_and_that_is_said(self):
         argv = [harness.program("seccomp_filter"), "openat", "kill", "seccomp"]
         plain = self.run_plain(argv)
@@ -164,7 +166,7 @@ class WallSandboxTest(WallCase):
         self.assertIn("from here on waiting time is not recorded", run.stderr)
 
 
-class WallRightsTest(WallCase):
+class WallRightsTest(harness.Case, WallRuns):
     """A program that may no longer read its own /proc sleeps on."""
 
     def test_waits_go_on_without_rights(self):
@@ -175,7 +177,7 @@ class WallRightsTest(WallCase):
                                delta=SLACK_NS)
 
 
-class WallViewsTest(WallCase):
+class WallViewsTest(harness.Case, WallRuns):
     """The same numbers in all that shows a profile."""
 
     def test_all_views_count_wall_nanoseconds(self):
@@ -206,7 +208,7 @@ class WallViewsTest(WallCase):
         self.assertNotIn("wait_in_poll", waiting)
 
 
-class WallRealProgramsTest(WallCase):
+class WallRealProgramsTest(harness.Case, WallRuns):
     def test_python_sleeping(self):
         code = ("import threading, time\n"
                 "t = threading.Thread(target=time.sleep, args=(0.6,))\n"

@@ -110,15 +110,14 @@ Problem ExpandOutput(const char* pattern, const OutputFacts& facts,
       path.Append(at, 1);
     } else if (!AppendExpansion(*++at, facts, &path)) {
       return MakeProblem(EINVAL,
-                         "UNSPOOL_OUTPUT=%s is not a file name with %%p, %%n, "
-                         "%%t or %%h for patterns and %%%% for a %%",
+                         "the output %s is not a file name with %%p, %%n, %%t "
+                         "or %%h for patterns and %%%% for a %%",
                          pattern);
     }
   }
   if (path.is_full()) {
     return MakeProblem(ENAMETOOLONG,
-                       "UNSPOOL_OUTPUT=%.64s… is not a file name:"
-                       " it is too long",
+                       "the output %.64s… is not a file name: it is too long",
                        pattern);
   }
   return {};

@@ -125,7 +125,8 @@ Problem Session::RememberSettings(const Settings& settings) {
   const int size =
       snprintf(output_pattern_, sizeof(output_pattern_), "%s", pattern);
   if (static_cast<size_t>(size) >= sizeof(output_pattern_)) {
-    return MakeProblem(ENAMETOOLONG, "UNSPOOL_OUTPUT=%.64s… is too long",
+    return MakeProblem(ENAMETOOLONG,
+                       "the output %.64s… is not a file name: it is too long",
                        pattern);
   }
   if (is_for_tool_ || getcwd(directory_, sizeof(directory_)) != nullptr) {

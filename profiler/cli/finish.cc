@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <exception>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,14 +35,18 @@ bool Append(void* context, const void* data, size_t size) {
 // Where it was saved, or a sentence that it was not.
 std::string SaveSpool(const RecordingSpool& spool, const std::string& output) {
   const std::string name = "unspool-" + std::to_string(getpid()) + ".spool";
-  const size_t slash = output.rfind('/');
+  // Not beside a device.
+  std::error_code error;
+  const std::filesystem::path path(output);
+  const bool is_special = std::filesystem::exists(path, error) &&
+                          !std::filesystem::is_regular_file(path, error);
   const std::vector<std::string> directories = {
-      slash == std::string::npos ? "." : output.substr(0, slash), "/tmp",
-      "/dev/shm"};
+      is_special || !path.has_parent_path() ? "." : path.parent_path().string(),
+      "/tmp", "/dev/shm"};
   for (const std::string& directory : directories) {
-    const std::string path = directory + "/" + name;
-    if (!spool.SaveTo(path)) continue;
-    return "the recording is kept: unspool export " + ShellWord(path) +
+    const std::string saved = directory + "/" + name;
+    if (!spool.SaveTo(saved)) continue;
+    return "the recording is kept: unspool export " + ShellWord(saved) +
            " -o profile.pb.gz";
   }
   return "the recording could not be kept either: " + ErrnoText(errno);
@@ -111,6 +117,7 @@ void FinishRecording(const RecordOptions& options, const std::string& output,
   } catch (const std::exception& error) {
     problem = error.what();
   }
+  if (problem.starts_with(output + ": ")) problem.erase(0, output.size() + 2);
   if (!problem.empty()) {
     throw Failure(kExitFailure, "cannot write " + Quoted(output) + ": " +
                                     problem + "; " + SaveSpool(spool, output));

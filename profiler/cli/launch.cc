@@ -49,11 +49,10 @@ pid_t StartProgram(const ResolvedProgram& program,
                    const std::vector<std::string>& arguments,
                    ChildEnvironment& environment,
                    const std::string& announce_pid, const SignalGate& gate) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Failure(kExitFailure, "cannot start " + Quoted(program.path) +
-                                    ": pipe: " + ErrnoText(errno));
-  }
+  // Without descriptors for it (ulimit -n), what execve(2) refuses is a status
+  // without a line.
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1;
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
   const pid_t pid = fork();

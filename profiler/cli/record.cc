@@ -79,8 +79,8 @@ int FailureUnlessFailed(int exit_status) {
 }
 
 int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
-                  const SignalGate& gate) {
-  Tell(*program.obstacle);
+                  const std::string& why, const SignalGate& gate) {
+  Tell(why);
   ChildEnvironment environment(environ);
   const pid_t pid =
       StartProgram(program, options.command, environment, "", gate);
@@ -123,14 +123,23 @@ int RunRecord(const RecordOptions& options) {
 
   const SignalGate gate;
   if (program.obstacle.has_value()) {
-    return RunUnprofiled(options, program, gate);
+    return RunUnprofiled(options, program, *program.obstacle, gate);
   }
-  RecordingSpool spool;
+  std::optional<RecordingSpool> kept;
+  try {
+    kept.emplace();
+  } catch (const Failure& failure) {
+    return RunUnprofiled(
+        options, program,
+        std::string(failure.what()) + "; the program runs unprofiled", gate);
+  }
+  RecordingSpool& spool = *kept;
   ChildEnvironment environment = AgentEnvironment(options, agent, spool.path());
   const pid_t pid = StartProgram(program, options.command, environment,
                                  "UNSPOOL_ROOT_PID", gate);
   const std::string output = output_for(pid);
   const ProgramEnd end = RunToEnd(pid, options, spool, gate);
+  spool.CloseDescriptor();
   const int exit_status = ExitStatusOf(end.wait_status);
   try {
     FinishRecording(options, output, spool, end, gate);

@@ -95,21 +95,22 @@ bool RecordingSpool::SaveTo(const std::string& path) const {
   const UniqueFd out(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out.is_valid()) return false;
-  bool good = true;
-  off_t begin = lseek(fd_.get(), 0, SEEK_DATA);
-  while (good && begin >= 0) {
-    const off_t end = lseek(fd_.get(), begin, SEEK_HOLE);
-    good = end > begin && lseek(out.get(), begin, SEEK_SET) == begin &&
-           WriteAll(out.get(), bytes_ + begin, end - begin);
-    begin = lseek(fd_.get(), end, SEEK_DATA);
-  }
-  good = good && ftruncate(out.get(), static_cast<off_t>(size_)) == 0;
-  if (!good) {
+  const bool is_good = WriteUsedPages(out.get()) &&
+                       ftruncate(out.get(), static_cast<off_t>(size_)) == 0;
+  if (!is_good) {
     const int error = errno;
     unlink(path.c_str());
     errno = error;
   }
-  return good;
+  return is_good;
+}
+
+// All that were handed out; what comes behind is a hole.
+bool RecordingSpool::WriteUsedPages(int fd) const {
+  auto* const header = reinterpret_cast<collectors::SpoolHeader*>(bytes_);
+  const uint64_t pages =
+      std::atomic_ref<uint64_t>(header->next_free_page).load();
+  return WriteAll(fd, bytes_, std::min(pages * kSpoolPageSize, size_));
 }
 
 }  // namespace unspool::profiler

@@ -32,14 +32,19 @@ class RecordingSpool {
   // Asks all agents to stop sampling. Any thread.
   void StopSampling();
 
+  // No process can open it from now on; frees a descriptor for what is to come.
+  void CloseDescriptor() { fd_.Reset(); }
+
   // The whole file, while the agent may still write to it.
   std::span<const uint8_t> bytes() const { return {bytes_, size_}; }
 
-  // Copies it, holes kept, to a new file that nobody else may read. Returns
+  // Copies what was recorded to a new file that nobody else may read. Returns
   // false, with errno set, if that fails; then there is no such file.
   bool SaveTo(const std::string& path) const;
 
  private:
+  bool WriteUsedPages(int fd) const;
+
   UniqueFd fd_;
   uint8_t* bytes_ = nullptr;
   uint64_t size_ = 0;

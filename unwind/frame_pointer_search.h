@@ -90,9 +90,14 @@ class FramePointerSearch {
     const auto answer = cfi_.Find(frame.pc(), /*exact=*/false);
     if (answer.rule.is_root()) return true;
     Registers caller;
-    return answer.rule.is_step() &&
-           answer.rule.Apply(frame, memory_, &caller) == StepStatus::kOk &&
-           caller.sp() > frame.sp() && cfi_.IsCode(caller.pc() - 1) &&
+    StepStatus status = StepStatus::kBadCfi;
+    if (answer.rule.is_step()) {
+      status = answer.rule.Apply(frame, memory_, &caller);
+    } else if (answer.kind == decltype(answer)::Kind::kRow) {
+      status = cfi_.ApplyRow(frame, memory_, &caller);
+    }
+    return status == StepStatus::kOk && caller.sp() > frame.sp() &&
+           cfi_.IsCode(caller.pc() - 1) &&
            code_.FindCallBefore(caller.pc()).kind != CallSite::Kind::kNone;
   }
 

@@ -166,24 +166,46 @@ void TrapBelowRealigned() {
   call_realigned();
 }
 
+struct Body {
+  const char* name;
+  void (*run)();
+};
+const Body kBodies[] = {
+    {"recursion", [] { Recurse(40, Trap); }},
+    {"unwinding", [] { Recurse(3, TrapWhileUnwinding); }},
+    {"library callback", [] { Recurse(3, TrapInSort); }},
+    {"signal frame", [] { Recurse(3, TrapInSignalHandler); }},
+    {"expressions", [] { Recurse(3, TrapBelowRealigned); }},
+    {"saved registers", [] { call_with_registers(Trap); }},
+    {"leaf without CFI", [] { Recurse(3, no_cfi_leaf); }},
+    {"frame without CFI", [] { Recurse(3, no_cfi_frame); }},
+};
+
 TEST(MemoryFault, EveryReadOfAWalkMayFail) {
-  struct Row {
-    const char* name;
-    void (*body)();
-  };
-  const Row rows[] = {
-      {"recursion", [] { Recurse(40, Trap); }},
-      {"unwinding", [] { Recurse(3, TrapWhileUnwinding); }},
-      {"library callback", [] { Recurse(3, TrapInSort); }},
-      {"signal frame", [] { Recurse(3, TrapInSignalHandler); }},
-      {"expressions", [] { Recurse(3, TrapBelowRealigned); }},
-      {"saved registers", [] { call_with_registers(Trap); }},
-      {"leaf without CFI", [] { Recurse(3, no_cfi_leaf); }},
-      {"frame without CFI", [] { Recurse(3, no_cfi_frame); }},
-  };
-  for (const Row& row : rows) {
-    SCOPED_TRACE(row.name);
-    ExpectEveryFaultIsSurvived(RecordAtTrap(row.body));
+  for (const Body& body : kBodies) {
+    SCOPED_TRACE(body.name);
+    ExpectEveryFaultIsSurvived(RecordAtTrap(body.run));
+  }
+}
+
+// As the kernel tells of a thread that waits: nothing but PC and SP. Functions
+// here are unoptimized, so that nearly all need FP. A walk may end early for
+// that, and never leads elsewhere.
+TEST(MemoryFault, OtherRegistersMayBeUnknown) {
+  for (const Body& body : kBodies) {
+    SCOPED_TRACE(body.name);
+    RecordedStack stack = RecordAtTrap(body.run);
+    const FaultyWalk whole = WalkRecorded(stack, {});
+    stack.registers.Keep(1 << NativeArch::kSp | 1 << NativeArch::kRa);
+    const FaultyWalk poor = WalkRecorded(stack, {});
+    ExpectRightAsFarAsItGoes(poor.walked, whole.walked);
+    for (size_t n = 0; n < poor.reads; ++n) {
+      for (const bool all_later : {false, true}) {
+        SCOPED_TRACE(n);
+        ExpectRightAsFarAsItGoes(WalkRecorded(stack, {n, all_later}).walked,
+                                 whole.walked);
+      }
+    }
   }
 }
 

@@ -1,8 +1,8 @@
-// signal_owner before|sigwait|signalfd [AGENT]: a program with a use of its own
-// for SIGPROF. `before`: a handler that is there when the agent is loaded and
-// started. The others: the signal is blocked everywhere, and one thread takes
-// those that the program sends to itself, 20 of them; it must get no other.
-// Prints "got N strange N".
+// signal_owner before|sigwait|sigwaitinfo|sigtimedwait|signalfd [AGENT]: a
+// program with a use of its own for SIGPROF. `before`: a handler that is there
+// when the agent is loaded and started. The others: the signal is blocked
+// everywhere, and one thread takes those that the program sends to itself, 20
+// of them; it must get no other. Prints "got N strange N".
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -38,12 +38,28 @@ static sigset_t only_it(void) {
   return set;
 }
 
+static const char* mode = "before";
+
+// One signal's si_code; 0, which is SI_USER's, where it is not told.
+static int wait_once(const sigset_t* set) {
+  const struct timespec timeout = {20, 0};
+  siginfo_t info = {0};
+  int signal = 0;
+  if (strcmp(mode, "sigwait") == 0) {
+    if (sigwait(set, &signal) != 0) exit(6);
+  } else if (strcmp(mode, "sigwaitinfo") == 0) {
+    signal = sigwaitinfo(set, &info);
+  } else {
+    signal = sigtimedwait(set, &info, &timeout);
+  }
+  if (signal != SIGPROF) exit(7);
+  return info.si_code;
+}
+
 static void* wait_for_signals(void* unused) {
   const sigset_t set = only_it();
   while (got < kSent) {
-    siginfo_t info;
-    if (sigwaitinfo(&set, &info) < 0) continue;
-    count(info.si_code == SI_USER);
+    count(wait_once(&set) == SI_USER);
     burn(3000000);  // this thread has CPU time too
   }
   return unused;
@@ -81,7 +97,7 @@ static void start(const char* agent) {
 
 int main(int argc, char** argv) {
   pthread_t thread = 0;
-  const char* mode = argc > 1 ? argv[1] : "before";
+  if (argc > 1) mode = argv[1];
   const int is_handler = strcmp(mode, "before") == 0;
   if (is_handler) {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART};
@@ -93,7 +109,7 @@ int main(int argc, char** argv) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     pthread_create(
         &thread, NULL,
-        strcmp(mode, "sigwait") == 0 ? wait_for_signals : read_signals, NULL);
+        strcmp(mode, "signalfd") == 0 ? read_signals : wait_for_signals, NULL);
   }
   work();
   send_and_await(!is_handler, thread);

@@ -56,7 +56,10 @@ class Bench:
         return cpu_ns, count
 
     def arguments(self, mode):
-        return [mode, self.work if mode == "cpu" else str(self.seconds)]
+        if mode == "cpu":
+            return [mode, self.work]
+        # 64 threads, and each is to live for a while.
+        return [mode, str(self.seconds * (4 if mode == "threads" else 1))]
 
     def record(self, arguments, prefix, engine, rate):
         """(CPU ns, EINTR or kills, profile)."""

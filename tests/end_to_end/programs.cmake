@@ -52,6 +52,7 @@ e2e_build(expression_main ${gcc} FLAGS -O2
 e2e_build(equal_shares ${gcc} FLAGS -O2 -pthread SOURCES equal_shares.c)
 e2e_build(worker_threads ${gxx} FLAGS -std=c++20 -O2 -g -pthread
   SOURCES worker_threads.cc)
+e2e_build(exec_functions ${gcc} FLAGS -O2 SOURCES exec_functions.c)
 e2e_build(thread_kinds ${gcc} FLAGS -O2 -pthread SOURCES thread_kinds.c)
 e2e_build(thread_churn ${gxx} FLAGS -std=c++20 -O2 -pthread
   SOURCES thread_churn.cc)

@@ -57,9 +57,10 @@ class FramePointerSearch {
     }
     const CallSite call = code_.FindCallBefore(caller.pc());
     if (IsCallOfFunction(call)) return true;
-    // Called through a pointer, or by a jump from what was called: then the
-    // caller must have one, too.
-    return call.kind != CallSite::Kind::kNone && HasCaller(caller);
+    // Called through a pointer: then the caller must have one, too. Not if the
+    // prologue may be under way: the place is then an outer frame's.
+    return call.kind == CallSite::Kind::kIndirect && !frame.exact &&
+           HasCaller(caller);
   }
 
   bool FindByCall(const UnwindRule<Arch>& rule, Registers* now) {

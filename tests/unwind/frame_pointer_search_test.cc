@@ -94,11 +94,22 @@ TEST_F(FramePointerSearchTest, CallByPointerFromARootNeedsNoCaller) {
   EXPECT_EQ(Walk(), "leaf+4! middle+37 start+9?: root");
 }
 
-TEST_F(FramePointerSearchTest, CalledFunctionMayHaveJumpedToThisOne) {
+// It may have jumped to this one; as often the place is another frame's.
+TEST_F(FramePointerSearchTest, CallOfAnotherFunctionIsNotBelieved) {
   PutCall(kMain + 5, kLeaf);
-  EXPECT_EQ(Walk(), kNotFound);
   PutCall(kStart + 5, kMain);
-  EXPECT_EQ(Walk(), kFound);
+  EXPECT_EQ(Walk(), kNotFound);
+}
+
+TEST_F(FramePointerSearchTest,
+       InterruptedPrologueIsNotBelievedByACallByPointer) {
+  start_.Set(kRip, kMiddle + 4);
+  start_.Set(kRsp, kStack + 16);
+  PutIndirectCall(kMain + 5);
+  PutIndirectCall(kStart + 5);
+  EXPECT_EQ(Walk(), "middle+4!: no-register at middle+4");
+  PutCall(kMain + 5, kMiddle);
+  EXPECT_EQ(Walk(), "middle+4! main+5? start+5: root");
 }
 
 TEST_F(FramePointerSearchTest, OtherwiseTakesTheFirstCallOfTheFunction) {

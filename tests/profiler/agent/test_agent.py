@@ -385,6 +385,17 @@ class ApiTest(AgentCase):
         for form in self.both():
             self.call(form, "loop")
 
+    def test_stop_waits_for_threads_that_are_in_the_handler(self):
+        for form in self.both():
+            self.call(form, "busy")
+
+    def test_loaded_and_unloaded_at_run_time(self):
+        run = self.run_with([program("dlopened"), AGENT, self.output],
+                            preload=False)
+        self.assertEqual((run.returncode, run.stderr), (7, ""))
+        profile = pprof_decode.load(self.output)
+        self.assertAlmostEqual(cpu(profile), 600e6, delta=60e6)
+
     def test_refusals(self):
         for form in self.both():
             self.call(form, "errors")

@@ -1,6 +1,7 @@
 """Processes that fork, exec and spawn, with libunspool.so preloaded: one
 profile each, nothing counted twice, nothing left behind."""
 
+import glob
 import os
 import re
 import time
@@ -83,6 +84,24 @@ class ExecedChildTest(ChildrenCase):
                 self.assertIn("execed", comment(child, "command")[0])
                 for name in self.files():
                     os.unlink(os.path.join(self.dir, name))
+
+
+class ForkStormTest(ChildrenCase):
+    def test_forks_of_threads_that_tick_come_to_an_end(self):
+        for engine in ("timer", "perf"):
+            with self.subTest(engine):
+                tag = f"{os.getpid() & 0xffffff:06x}"
+                run = self.profiled(
+                    [program("fork_storm"), "1"], FREQUENCY="4000",
+                    ENGINE=engine, SPOOL_TAG=tag)
+                self.assertEqual(run.returncode, 7, run.stderr)
+                self.assertEqual(
+                    glob.glob(f"/dev/shm/unspool-*-{tag}.spool"), [])
+                self.assertIn("p.pb.gz", self.files())
+
+    def test_large_process_forks(self):
+        run = self.profiled([program("large_fork"), "1024"], FREQUENCY="1000")
+        self.assertEqual(run.returncode, 7, run.stderr)
 
 
 @unittest.skipIf(os.geteuid() != 0, "root changes its user")

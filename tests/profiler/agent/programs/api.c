@@ -1,6 +1,7 @@
 // api MODE OUTPUT: the C API, as a program that links the agent uses it.
 //   region   two regions of 200 ms, each into OUTPUT, 200 ms outside
-//   loop     300 starts and stops; nothing may pile up
+//   loop     10,000 starts and stops; nothing may pile up
+//   busy     starts and stops while other threads are in the handler
 //   errors   every documented refusal
 //   flush    a profile in the middle of a run
 //   fork     starts in the child of a running parent
@@ -72,13 +73,35 @@ static void loop(const char* output) {
   CHECK(unspool_start(&options) == 0 && unspool_stop() == 0);
   const int descriptors = count_entries("/proc/self/fd");
   const long mappings = count_lines("/proc/self/maps");
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 10000; ++i) {
     CHECK(unspool_start(&options) == 0);
     CHECK(unspool_stop() == 0);
   }
   CHECK(count_entries("/proc/self/fd") == descriptors);
   CHECK(count_lines("/proc/self/maps") <= mappings + 2);
   CHECK(count_lines("/proc/self/timers") == 0);
+}
+
+static volatile int is_over;
+static void* spin_on(void* unused) {
+  while (!is_over) spin_ms(1);
+  return unused;
+}
+
+static void busy(const char* output) {
+  pthread_t threads[3];
+  for (int i = 0; i < 3; ++i) {
+    CHECK(pthread_create(&threads[i], NULL, spin_on, NULL) == 0);
+  }
+  unspool_options options = options_for(output);
+  options.frequency = 10000;
+  for (int i = 0; i < 100; ++i) {
+    CHECK(unspool_start(&options) == 0);
+    spin_ms(1);
+    CHECK(unspool_stop() == 0);
+  }
+  is_over = 1;
+  for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
 }
 
 static void errors(const char* output) {
@@ -163,9 +186,9 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(const char*);
-  } kModes[] = {{"region", region},       {"loop", loop},
-                {"errors", errors},       {"flush", flush},
-                {"fork", fork_and_start}, {"threads", threads}};
+  } kModes[] = {{"region", region},  {"loop", loop},   {"busy", busy},
+                {"errors", errors},  {"flush", flush}, {"fork", fork_and_start},
+                {"threads", threads}};
   for (size_t i = 0; argc == 3 && i < sizeof(kModes) / sizeof(*kModes); ++i) {
     if (strcmp(kModes[i].name, argv[1]) != 0) continue;
     kModes[i].run(argv[2]);

@@ -18,15 +18,12 @@ import signal
 import struct
 import subprocess
 import tempfile
-import time
 
 import harness
 import peers
 import pprof_decode
+import waiting
 
-# A program that uses no CPU time for so long hangs; none may take longer than
-# the other.
-QUIET_SECONDS = 8
 LIMIT_SECONDS = 180
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
@@ -119,7 +116,7 @@ def run(argv, environment, directory):
                                    env={**clean, **environment},
                                    start_new_session=True)
         ended = Ended(pid=process.pid)
-        ended.is_hung = not await_end(process)
+        ended.is_hung = not waiting.await_end(process, LIMIT_SECONDS)
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -135,35 +132,6 @@ def run(argv, environment, directory):
         with open(path) as file:
             ended.cpu_ns = int(file.read() or 0)
     return ended
-
-
-def await_end(process):
-    """False if it hangs."""
-    start = changed = time.monotonic()
-    used = -1
-    while process.poll() is None:
-        now = time.monotonic()
-        try:
-            total = sum(map(used_ticks, session_of(process.pid)))
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # one has just ended
-        if total != used:
-            used, changed = total, now
-        if now - changed > QUIET_SECONDS or now - start > LIMIT_SECONDS:
-            return False
-        time.sleep(0.1)
-    return True
-
-
-def session_of(pid):
-    return [int(name) for name in os.listdir("/proc")
-            if name.isdigit() and os.getsid(int(name)) == pid]
-
-
-def used_ticks(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
 
 
 def gperftools(row, directory):

@@ -1,7 +1,8 @@
 // FE-07: threads that a profiler learns of in different ways, or in none. Each
 // spins for argv[1] CPU seconds in a function of its own, and says at its end
-// how much its clock shows: "function tid ns". main spins until all are through;
-// they stay, so that what nobody told of is counted to its last nanosecond.
+// how much its clock shows: "function tid ns". main spins until all are
+// through; they stay, so that what nobody told of is counted to its last
+// nanosecond.
 
 #define _GNU_SOURCE
 #include <aio.h>
@@ -60,11 +61,11 @@ static void note(int kind, const char* function) {
   atomic_fetch_add(&ended, 1);
 }
 
-#define SPINS(name, kind)                              \
-  NOINLINE static void name(void) {                    \
-    while (own_seconds() < seconds) burn(kBurnChunk);  \
-    note(kind, #name);                                 \
-    if (kind != 0) stay();                             \
+#define SPINS(name, kind)                             \
+  NOINLINE static void name(void) {                   \
+    while (own_seconds() < seconds) burn(kBurnChunk); \
+    note(kind, #name);                                \
+    if (kind != 0) stay();                            \
   }
 SPINS(spin_pthread, 0)
 SPINS(spin_c11, 1)

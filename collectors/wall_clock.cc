@@ -50,16 +50,19 @@ WallClock::StartStatus WallClock::Start(const Config& config,
   program_threads_.store(CountTasks());
   BeginThread();
   stop_.store(0);
-  stopping_tid_.store(0);
+  waiting_tid_.store(gettid());
   tid_.store(0);
   samples_.store(0);
   losses_.store(0);
   if (!StartThread()) return StartStatus::kNoThread;
   has_thread_.store(true);
-  // Who looks for threads must know which one is not the program's.
+  // Until all threads were looked at once: what that takes of the program's
+  // rights it may give up next. And who looks for threads must know which one
+  // is not the program's.
   while (tid() == 0) {
     syscall(SYS_futex, &tid_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
   }
+  waiting_tid_.store(0);
   return StartStatus::kOk;
 }
 
@@ -89,7 +92,7 @@ bool WallClock::StartThread() {
 
 void WallClock::Stop() {
   if (!has_thread_.exchange(false)) return;
-  stopping_tid_.store(gettid());
+  waiting_tid_.store(gettid());
   stop_.store(1);
   syscall(SYS_futex, &stop_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   // The last thread of a program exits for it, and that may be the helper.
@@ -133,36 +136,31 @@ void* WallClock::ThreadMain(void* self) {
   clock.open_files_ = 0;
   prctl(PR_SET_NAME, "unspool");
   clock.checked_ns_ = MonotonicNs();
+  clock.refreshed_ns_ = 0;
   clock.round_ = 0;
   clock.unsampled_ns_ = 0;
   clock.threads_.Clear();
-  clock.tid_.store(gettid(), std::memory_order_release);
-  syscall(SYS_futex, &clock.tid_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   clock.Run();
   return nullptr;
 }
 
 void WallClock::Run() {
-  const int32_t self = gettid();
   uint64_t next_ns = checked_ns_;
-  for (;;) {
-    const uint64_t cpu_ns = ThreadCpuNs(self);
-    Round();
-    if (HaveAllEnded()) {
-      // Only the helper is left: when it ends, the program does.
-      FinalRound();
-      pthread_sigmask(SIG_SETMASK, &config_.own_mask, nullptr);
-      return;
-    }
-    const uint64_t rest_ns = (ThreadCpuNs(self) - cpu_ns) * kRestPerWork;
-    const uint64_t now_ns = MonotonicNs();
+  uint64_t work_ns = Round();
+  tid_.store(gettid(), std::memory_order_release);
+  syscall(SYS_futex, &tid_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  while (!HaveAllEnded()) {
+    const uint64_t rested_ns = MonotonicNs() + work_ns * kRestPerWork;
     next_ns += config_.period_ns;
-    if (next_ns < now_ns + rest_ns) next_ns = now_ns + rest_ns;
+    if (next_ns < rested_ns) next_ns = rested_ns;
     if (!SleepUntil(next_ns) || !recorder_->sampling_wanted()) {
-      FinalRound();
-      return;
+      return FinalRound();
     }
+    work_ns = Round();
   }
+  // Only the helper is left: when it ends, the program does.
+  FinalRound();
+  pthread_sigmask(SIG_SETMASK, &config_.own_mask, nullptr);
 }
 
 // False: Stop() was called.
@@ -179,7 +177,9 @@ bool WallClock::SleepUntil(uint64_t deadline_ns) {
   return false;
 }
 
-void WallClock::Round() {
+// Gives the CPU time that it took.
+uint64_t WallClock::Round() {
+  const uint64_t cpu_ns = ThreadCpuNs(gettid());
   const uint64_t now_ns = MonotonicNs();
   const uint32_t tasks = CountTasks();
   const bool is_due = now_ns - refreshed_ns_ >= kNsPerSecond;
@@ -191,6 +191,7 @@ void WallClock::Round() {
     if (thread.next_round <= round_) Look(thread);
   });
   ++round_;
+  return ThreadCpuNs(gettid()) - cpu_ns;
 }
 
 // Everything up to now, also of threads whose look is not due.
@@ -318,7 +319,7 @@ void WallClock::CloseWait(WallThread& thread) {
 // right.
 NodeId WallClock::FindStack(WallThread& thread, const ThreadWait& wait) {
   if (wait.state != ThreadWait::State::kWaiting ||
-      thread.tid == stopping_tid_.load(std::memory_order_acquire)) {
+      thread.tid == waiting_tid_.load(std::memory_order_acquire)) {
     return 0;
   }
   const NodeId stack =

@@ -83,7 +83,7 @@ class WallClock {
   static void* ThreadMain(void* self);
   void Run();
   bool SleepUntil(uint64_t deadline_ns);
-  void Round();
+  uint64_t Round();
   void FinalRound();
   void Refresh(uint64_t now_ns);
   bool HaveAllEnded();
@@ -107,8 +107,9 @@ class WallClock {
   bool has_key_ = false;
   std::atomic<uint32_t> program_threads_{0};
   std::atomic<int32_t> tid_{0};
-  std::atomic<uint32_t> stop_{0};         // a futex; 1: stop
-  std::atomic<int32_t> stopping_tid_{0};  // who waits for the helper's end
+  std::atomic<uint32_t> stop_{0};        // a futex; 1: stop
+  std::atomic<int32_t> waiting_tid_{0};  // who waits for the helper: in
+                                         // Start() or Stop()
   std::atomic<uint64_t> samples_{0};
   std::atomic<uint64_t> losses_{0};
 

@@ -108,6 +108,7 @@ Problem Session::RememberSettings(const Settings& settings) {
   is_first_process_ = settings.root_pid == 0 || settings.root_pid == getpid();
   follows_children_ = settings.follows_children;
   frequency_ = settings.frequency;
+  output_.text[0] = '\0';
   const uint64_t period_ns = collectors::PeriodNs(frequency_);
   engine_choice_ = collectors::ChooseEngine(settings.engine, period_ns);
   facts_.Read(period_ns, EngineName(engine_choice_.engine), settings.clock);
@@ -129,7 +130,10 @@ Problem Session::RememberSettings(const Settings& settings) {
                        "the output %.64s… is not a file name: it is too long",
                        pattern);
   }
-  if (is_for_tool_ || getcwd(directory_, sizeof(directory_)) != nullptr) {
+  if (is_for_tool_) {
+    snprintf(tool_spool_, sizeof(tool_spool_), "%s", settings.spool);
+  }
+  if (getcwd(directory_, sizeof(directory_)) != nullptr || is_for_tool_) {
     return {};
   }
   return MakeProblem(errno, "cannot find the current directory: %s",
@@ -235,6 +239,10 @@ Problem Session::Stop() {
                           "%.500s -o profile.pb.gz",
                           cause.text, spool_path_);
   }
+  if (problem.ok() && StandsInForTool()) {
+    Say("unspool record was killed; the program itself wrote its profile: %s",
+        output_.text);
+  }
   CloseSpool(/*keep=*/!problem.ok());
   return problem;
 }
@@ -260,8 +268,15 @@ Problem Session::Flush() {
 // Of all processes but the first one only those that were sampled leave a
 // profile.
 bool Session::has_nothing_to_write() const {
-  return is_for_tool_ ||
-         (!is_first_process_ && !is_resumed_ && !writer_.has_recorded());
+  if (is_for_tool_) return !StandsInForTool();
+  return !is_first_process_ && !is_resumed_ && !writer_.has_recorded();
+}
+
+// The first process writes for all, as far as they have come, if the tool was
+// killed; not if it asked to stop: then it has the profile.
+bool Session::StandsInForTool() const {
+  return is_for_tool_ && is_first_process_ && writer_.sampling_wanted() &&
+         IsToolGone(tool_spool_);
 }
 
 void Session::GetState(unspool_state* state) {
@@ -276,7 +291,7 @@ void Session::GetState(unspool_state* state) {
 
 Problem Session::WriteProfileNow() {
   if (!IsAllowed(OptionalCall::kFiles)) return FilterProblem("writing files");
-  // A forked child has not chosen it yet.
+  // A forked child has not chosen it yet, nor who stands in for the tool.
   const Problem problem = output_.text[0] == '\0' ? ChooseOutput() : Problem{};
   if (!problem.ok()) return problem;
   return WriteProfile(writer_.bytes(), MonotonicNs(), output_);

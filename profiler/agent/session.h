@@ -100,6 +100,7 @@ class Session {
   Problem OpenOwnSpool();
   Problem MapSpool(const SpoolFile& file);
   bool has_nothing_to_write() const;
+  bool StandsInForTool() const;
   Problem StartEngine(const Settings& settings, const sigset_t& own_mask);
   Problem StartWallClock(const sigset_t& own_mask);
   void SayWithoutEvent();
@@ -119,6 +120,7 @@ class Session {
   ImageFacts facts_;
   collectors::WallClock::Config wall_config_;
   collectors::EngineChoice engine_choice_;
+  char tool_spool_[64] = {};  // "/proc/PID/fd/N"
   char output_pattern_[PATH_MAX] = {};
   char directory_[PATH_MAX] = {};  // that relative names are below
   OutputName output_;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,19 @@ Problem OpenToolSpool(const char* path, SpoolFile* file) {
                      "cannot open the recording %s that unspool record keeps: "
                      "%s",
                      path, strerrordesc_np(errno));
+}
+
+// Its descriptor and its process: a program that changed its root sees neither,
+// but the latter; one in a pid namespace of its own the former.
+bool IsToolGone(const char* path) {
+  constexpr char kProc[] = "/proc/";
+  char target[8];
+  if (strncmp(path, kProc, sizeof(kProc) - 1) != 0 ||
+      readlink(path, target, sizeof(target)) >= 0 || errno != ENOENT) {
+    return false;
+  }
+  const int pid = atoi(path + sizeof(kProc) - 1);
+  return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 SpoolTag NewSpoolTag() {

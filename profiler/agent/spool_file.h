@@ -24,6 +24,10 @@ struct SpoolFile {
 // Not async-signal-safe: formats the problem.
 [[nodiscard]] Problem OpenToolSpool(const char* path, SpoolFile* file);
 
+// True if `unspool record` was killed: then nobody will make a profile of the
+// spool that it gave the path of. Async-signal-safe.
+bool IsToolGone(const char* path);
+
 // Part of the names of all spools of a process and its descendants.
 struct SpoolTag {
   char text[9] = {};

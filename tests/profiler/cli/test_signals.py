@@ -44,6 +44,20 @@ class FromProcesses(cli.Case):
         self.assertEqual(tool.returncode, 143, err)
         self.assertAlmostEqual(self.cpu_seconds("Spin"), 0.3, delta=0.1)
 
+    def test_where_the_tool_is_killed_the_program_writes_the_profile(self):
+        tool = self.start(cli.ACT, "spin", "300", "say", "ready", "sleep",
+                          "800", "spin", "200", "say", "done")
+        tool.kill()
+        tool.wait(timeout=cli.TIMEOUT_SECONDS)
+        out, err = tool.communicate(timeout=cli.TIMEOUT_SECONDS)
+        self.assertEqual(out, "done\n")
+        self.assertRegex(err, r"\Aunspool: unspool record was killed; the "
+                         r"program itself wrote its profile: "
+                         r"\S+/profile\.pb\.gz\n\Z")
+        self.assertAlmostEqual(sum(sample.values[1]
+                                   for sample in self.load().samples),
+                               500e6, delta=50e6)
+
 
 class FromTerminal(cli.Case):
 

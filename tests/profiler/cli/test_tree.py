@@ -74,7 +74,7 @@ class Tree(cli.Case):
         with open(self.dir / "out", "w") as out, \
                 open(self.dir / "err", "w") as err:
             tool = subprocess.Popen(
-                [cli.UNSPOOL, "record", "-d", "0.6", "--", cli.ACT, "spin",
+                [cli.UNSPOOL, "record", "-d", "3", "--", cli.ACT, "spin",
                  "300", "leave", "sleep", "60000"], cwd=self.dir, stdout=out,
                 stderr=err)
             self.assertEqual(tool.wait(timeout=cli.TIMEOUT_SECONDS), 0)

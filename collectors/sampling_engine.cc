@@ -205,15 +205,19 @@ void SamplingEngine::NoteUnseen(ThreadState& state) {
 }
 
 // What a thread used while it blocked the signal, if nobody will tell of its
-// end: glibc's own threads do that (SIGEV_THREAD, aio). A tick of it that comes
-// just now is dropped.
+// end: glibc's own threads do that (SIGEV_THREAD, aio). Two looks in a row must
+// find it blocked: others do so for a moment, to create a thread. A tick of it
+// that comes just now is dropped.
 void SamplingEngine::NoteBlocked(ThreadState& state) {
   if (!state.is_found || !state.had_source) return;
   const int32_t tid = threads_.tid(state);
   const uint64_t cpu_ns = ThreadCpuNs(tid);
   const int64_t rest_ns = RestNs(state, cpu_ns);
-  if (cpu_ns == 0 || rest_ns <= static_cast<int64_t>(slack_ns_) ||
-      !IsSignalBlocked(tid, state.signal) || state.busy.exchange(1) != 0) {
+  const bool was_blocked = state.seems_blocked;
+  state.seems_blocked = cpu_ns != 0 &&
+                        rest_ns > static_cast<int64_t>(slack_ns_) &&
+                        IsSignalBlocked(tid, state.signal);
+  if (!was_blocked || !state.seems_blocked || state.busy.exchange(1) != 0) {
     return;
   }
   recorder_->RecordLoss(state, LossCause::kBlocked,

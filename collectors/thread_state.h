@@ -43,6 +43,7 @@ struct ThreadState {
   unwind::StackBounds stack;
   uint64_t cpu_at_start_ns = 0;  // of the thread, when its sampling began
   bool is_found = false;         // by looking: its end may go unnoticed
+  bool seems_blocked = false;    // its signal, when last looked at
   bool had_source = false;       // it ticked, or would have
   bool lacks_event = false;      // there was none to be had for it
   int signal = 0;                // that its source sends

@@ -24,6 +24,7 @@ void Clear(ThreadState& state) {
   state.stack = {};
   state.cpu_at_start_ns = 0;
   state.is_found = false;
+  state.seems_blocked = false;
   state.had_source = false;
   state.lacks_event = false;
   state.signal = 0;

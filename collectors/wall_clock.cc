@@ -111,8 +111,8 @@ void WallClock::ForgetAfterFork() {
   threads_.Clear();
 }
 
-// A program may have used up all keys, or have threads that nobody told of:
-// then the helper is the last one left, and leaves, too.
+// A program may have used up all keys, or have had other threads before: then
+// the helper may be the last one left, and leaves, too.
 void WallClock::BeginThread() {
   if (has_key_) pthread_setspecific(key_, this);
 }
@@ -130,9 +130,13 @@ WallClock::Totals WallClock::totals() const {
 void* WallClock::ThreadMain(void* self) {
   auto& clock = *static_cast<WallClock*>(self);
   // A table of descriptors of its own, an empty one: no number is taken that
-  // the program expects to get, and nothing that it closes is kept open.
-  clock.has_own_files_ =
-      syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+  // the program expects to get, and nothing that it closes is kept open. Not if
+  // the helper may be the last thread and exit for the program, which flushes
+  // buffers into the program's descriptors.
+  const bool is_never_last =
+      clock.has_key_ && clock.program_threads_.load() == 1;
+  clock.has_own_files_ = is_never_last && syscall(SYS_close_range, 0, ~0U,
+                                                  CLOSE_RANGE_UNSHARE) == 0;
   clock.open_files_ = 0;
   prctl(PR_SET_NAME, "unspool");
   clock.checked_ns_ = MonotonicNs();

@@ -369,6 +369,7 @@ class ApiTest(AgentCase):
                             preload=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""), mode)
         self.assertEqual(spools(run.pid), [])
+        return run
 
     def both(self):
         for form in ("shared", "static"):
@@ -421,6 +422,18 @@ class ApiTest(AgentCase):
             early = lambda sample: sample.labels["thread"] == "early"
             self.assertAlmostEqual(cpu(profile, early), 300e6,
                                    delta=3 * PERIOD_NS)
+
+    def test_waits_by_the_wall_clock(self):
+        for form in self.both():
+            self.call(form, "waits")
+            profile = pprof_decode.load(self.output)
+            self.assertEqual(profile.default_sample_type, "wall")
+            self.assertAlmostEqual(profile.total("wall"), 300e6, delta=60e6)
+
+    def test_the_wall_clock_does_not_keep_a_program_from_its_end(self):
+        for form in self.both():
+            self.assertEqual(self.call(form, "last").stdout, "the last word")
+            pprof_decode.load(self.output)
 
     def test_cpp_class(self):
         for form in self.both():

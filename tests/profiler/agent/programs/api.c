@@ -6,6 +6,9 @@
 //   flush    a profile in the middle of a run
 //   fork     starts in the child of a running parent
 //   threads  threads that were there before the start
+//   waits    300 ms asleep, by the wall clock
+//   last     as threads, by the wall clock; main ends first, nobody stops, and
+//            what the thread printed last is in a buffer
 
 #include <dirent.h>
 #include <errno.h>
@@ -182,13 +185,42 @@ static void threads(const char* output) {
   pthread_join(thread, NULL);
 }
 
+static void waits(const char* output) {
+  unspool_options options = options_for(output);
+  options.clock = UNSPOOL_CLOCK_WALL;
+  CHECK(unspool_start(&options) == 0);
+  usleep(300000);
+  CHECK(state().samples > 0);
+  CHECK(unspool_stop() == 0);
+}
+
+static void* last_word(void* ready) {
+  pthread_barrier_wait(ready);
+  usleep(100000);
+  printf("the last word");
+  return NULL;
+}
+
+static void last(const char* output) {
+  unspool_options options = options_for(output);
+  options.clock = UNSPOOL_CLOCK_WALL;
+  static pthread_barrier_t ready;
+  pthread_barrier_init(&ready, NULL, 2);
+  pthread_t thread;
+  pthread_create(&thread, NULL, last_word, &ready);
+  CHECK(unspool_start(&options) == 0);
+  pthread_barrier_wait(&ready);
+  pthread_exit(NULL);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(const char*);
-  } kModes[] = {{"region", region},  {"loop", loop},   {"busy", busy},
-                {"errors", errors},  {"flush", flush}, {"fork", fork_and_start},
-                {"threads", threads}};
+  } kModes[] = {
+      {"region", region},   {"loop", loop},   {"busy", busy},
+      {"errors", errors},   {"flush", flush}, {"fork", fork_and_start},
+      {"threads", threads}, {"waits", waits}, {"last", last}};
   for (size_t i = 0; argc == 3 && i < sizeof(kModes) / sizeof(*kModes); ++i) {
     if (strcmp(kModes[i].name, argv[1]) != 0) continue;
     kModes[i].run(argv[2]);

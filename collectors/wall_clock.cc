@@ -1,3 +1,6 @@
+// The helper's life, and its rounds; wall_look.cc is what it does with a
+// thread.
+
 #include "collectors/wall_clock.h"
 
 #include <linux/close_range.h>
@@ -21,23 +24,15 @@ constexpr size_t kHelperStackBytes = 256 << 10;
 // The helper rests nine times as long as a round took, if that is longer than
 // a period: with thousands of threads at high rates it takes a tenth of a CPU.
 constexpr uint64_t kRestPerWork = 9;
-// Kept open from look to look, within any program's RLIMIT_NOFILE.
-constexpr uint32_t kMaxOpenFiles = 200;
 
-uint64_t MonotonicNs() {
+}  // namespace
+
+uint64_t WallClock::NowNs() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond +
          static_cast<uint64_t>(now.tv_nsec);
 }
-
-// Only the helper adds; others may read.
-void AddTo(std::atomic<uint64_t>& counter) {
-  counter.store(counter.load(std::memory_order_relaxed) + 1,
-                std::memory_order_relaxed);
-}
-
-}  // namespace
 
 WallClock::StartStatus WallClock::Start(const Config& config,
                                         Recorder& recorder,
@@ -139,7 +134,7 @@ void* WallClock::ThreadMain(void* self) {
                                                   CLOSE_RANGE_UNSHARE) == 0;
   clock.open_files_ = 0;
   prctl(PR_SET_NAME, "unspool");
-  clock.checked_ns_ = MonotonicNs();
+  clock.checked_ns_ = NowNs();
   clock.refreshed_ns_ = 0;
   clock.round_ = 0;
   clock.unsampled_ns_ = 0;
@@ -154,7 +149,7 @@ void WallClock::Run() {
   tid_.store(gettid(), std::memory_order_release);
   syscall(SYS_futex, &tid_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   while (!HaveAllEnded()) {
-    const uint64_t rested_ns = MonotonicNs() + work_ns * kRestPerWork;
+    const uint64_t rested_ns = NowNs() + work_ns * kRestPerWork;
     next_ns += config_.period_ns;
     if (next_ns < rested_ns) next_ns = rested_ns;
     if (!SleepUntil(next_ns) || !recorder_->sampling_wanted()) {
@@ -176,7 +171,7 @@ bool WallClock::SleepUntil(uint64_t deadline_ns) {
     // An absolute time of CLOCK_MONOTONIC (futex(2)).
     const long result = syscall(SYS_futex, &stop_, FUTEX_WAIT_BITSET_PRIVATE, 0,
                                 &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
-    if (result < 0 && MonotonicNs() >= deadline_ns) return true;
+    if (result < 0 && NowNs() >= deadline_ns) return true;
   }
   return false;
 }
@@ -184,7 +179,7 @@ bool WallClock::SleepUntil(uint64_t deadline_ns) {
 // Gives the CPU time that it took.
 uint64_t WallClock::Round() {
   const uint64_t cpu_ns = ThreadCpuNs(gettid());
-  const uint64_t now_ns = MonotonicNs();
+  const uint64_t now_ns = NowNs();
   const uint32_t tasks = CountTasks();
   const bool is_due = now_ns - refreshed_ns_ >= kNsPerSecond;
   if (tasks != 0 && (tasks != threads_.used() + 1 || is_due || is_list_old_)) {
@@ -250,133 +245,6 @@ void WallClock::Begin(WallThread& thread, uint64_t since_ns) {
     thread.cpu_ns = ThreadCpuNs(thread.tid);
     thread.run_delay_ns = ReadRunDelayNs(thread.tid);
   }
-}
-
-void WallClock::Look(WallThread& thread) {
-  if (thread.is_ended) return;
-  const uint64_t now_ns = MonotonicNs();
-  const uint64_t cpu_ns = ThreadCpuNs(thread.tid);
-  if (cpu_ns == 0) {  // it is gone
-    is_list_old_ = true;
-    return;
-  }
-  const bool has_moved = cpu_ns != thread.cpu_ns;
-  thread.owed_ns += static_cast<int64_t>(now_ns - thread.seen_ns) -
-                    static_cast<int64_t>(cpu_ns - thread.cpu_ns);
-  const auto period_ns = static_cast<int64_t>(config_.period_ns);
-  if (thread.owed_ns < -period_ns) thread.owed_ns = -period_ns;
-  thread.seen_ns = now_ns;
-  thread.cpu_ns = cpu_ns;
-  if (has_moved || thread.stack == 0) {
-    LookAgain(thread);
-    thread.gap = 1;
-  } else {
-    if (thread.owed_ns > 0) {
-      Record(thread, thread.stack, static_cast<uint64_t>(thread.owed_ns));
-      thread.owed_ns = 0;
-    }
-    thread.gap = thread.gap < kMaxGap ? thread.gap * 2 : kMaxGap;
-  }
-  thread.next_round = round_ + thread.gap;
-}
-
-// The thread ran, so its stack is another one.
-void WallClock::LookAgain(WallThread& thread) {
-  const uint64_t run_delay_ns = ReadRunDelayNs(thread.tid);
-  const uint64_t delayed_ns = run_delay_ns > thread.run_delay_ns
-                                  ? run_delay_ns - thread.run_delay_ns
-                                  : 0;  // not to be read
-  const ThreadWait wait = ReadWait(thread);
-  thread.is_ended = wait.state == ThreadWait::State::kEnded;
-  const NodeId before = thread.stack;
-  thread.stack = FindStack(thread, wait);
-  const WaitShares shares =
-      ShareWait(thread.owed_ns, delayed_ns, before != 0, thread.stack != 0);
-  thread.run_delay_ns += delayed_ns;
-  thread.owed_ns = shares.owed_ns;
-  if (shares.runnable_ns != 0) {
-    Record(thread, kRunnableNode, shares.runnable_ns);
-  }
-  if (shares.before_ns != 0) Record(thread, before, shares.before_ns);
-  if (shares.after_ns != 0) Record(thread, thread.stack, shares.after_ns);
-}
-
-ThreadWait WallClock::ReadWait(WallThread& thread) {
-  if (thread.wait_fd < 0) {
-    thread.wait_fd = OpenThreadWait(thread.tid);
-    if (thread.wait_fd >= 0) ++open_files_;
-  }
-  const ThreadWait wait = ReadThreadWait(thread.wait_fd);
-  if (!has_own_files_ || open_files_ > kMaxOpenFiles) CloseWait(thread);
-  return wait;
-}
-
-void WallClock::CloseWait(WallThread& thread) {
-  if (thread.wait_fd < 0) return;
-  syscall(SYS_close, thread.wait_fd);
-  thread.wait_fd = -1;
-  --open_files_;
-}
-
-// 0: it does not wait, or went on while its stack was walked, or waits for the
-// helper. What was read of the stack of a thread that did not run in between is
-// right.
-NodeId WallClock::FindStack(WallThread& thread, const ThreadWait& wait) {
-  if (wait.state != ThreadWait::State::kWaiting ||
-      thread.tid == waiting_tid_.load(std::memory_order_acquire)) {
-    return 0;
-  }
-  const NodeId stack =
-      recorder_->AddStack(wait.registers, unwind::StackBounds{}, *scratch_,
-                          frames_.first(config_.max_depth));
-  const ThreadWait after = ReadWait(thread);
-  const bool is_same = after.state == wait.state &&
-                       after.registers.pc() == wait.registers.pc() &&
-                       after.registers.sp() == wait.registers.sp() &&
-                       ThreadCpuNs(thread.tid) == thread.cpu_ns;
-  return is_same ? stack : 0;
-}
-
-// A thread that is gone waited, as far as is known, where it was seen last,
-// until the round before.
-void WallClock::End(WallThread& thread) {
-  if (checked_ns_ > thread.seen_ns && !thread.is_ended) {
-    thread.owed_ns += static_cast<int64_t>(checked_ns_ - thread.seen_ns);
-  }
-  if (thread.owed_ns > 0 && thread.stack != 0) {
-    Record(thread, thread.stack, static_cast<uint64_t>(thread.owed_ns));
-  } else {
-    RecordUnsampled(thread);
-  }
-  CloseWait(thread);
-  threads_.Release(thread);
-}
-
-void WallClock::Record(WallThread& thread, NodeId stack, uint64_t weight_ns) {
-  // As in Recorder::Record: a thread is often named a moment after it began.
-  if ((thread.samples & (thread.samples + 1)) == 0) {
-    TaskName name{};
-    if (ReadTaskName(thread.tid, name) && name != thread.name) {
-      thread.name = name;
-      writer_->SetThreadName(thread.log, name.data());
-    }
-  }
-  if (writer_->AddSample(thread.log, SampleKind::kOffCpu, stack, weight_ns)) {
-    ++thread.samples;
-    AddTo(samples_);
-  } else {
-    writer_->AddLoss(thread.log, LossCause::kFull, weight_ns);
-    AddTo(losses_);
-  }
-}
-
-// Time of which nobody saw where it was waited; carried from thread to thread
-// and recorded by whole periods, as CPU time is (SamplingEngine).
-void WallClock::RecordUnsampled(WallThread& thread) {
-  unsampled_ns_ += thread.owed_ns;
-  if (unsampled_ns_ < static_cast<int64_t>(config_.period_ns)) return;
-  writer_->AddUnsampled(thread.log, static_cast<uint64_t>(unsampled_ns_));
-  unsampled_ns_ = 0;
 }
 
 }  // namespace unspool::collectors

@@ -77,6 +77,7 @@ class WallClock {
  private:
   static constexpr uint32_t kMaxGap = 16;  // rounds
 
+  static uint64_t NowNs();  // of CLOCK_MONOTONIC
   bool AllocateMemory();
   bool StartThread();
   static void OnThreadEnd(void* self);

@@ -83,6 +83,7 @@ class WallThreadTable {
   // A new entry for `tid`; nullptr: no memory, or kMaxThreads. Memory is never
   // given back. Async-signal-safe.
   WallThread* Add(int32_t tid);
+  // Async-signal-safe.
   void Release(WallThread& thread);
   // nullptr if there is none. Fast if calls come in the order of the table.
   // Async-signal-safe.
@@ -94,6 +95,7 @@ class WallThreadTable {
   uint32_t used() const { return used_; }
 
   // Calls visit(WallThread&) for each; it may release that one.
+  // Async-signal-safe if `visit` is.
   template <typename Visit>
   void ForEach(Visit&& visit) {
     for (uint32_t i = 0; i < end_; ++i) {

@@ -30,6 +30,7 @@ SETUP_SOURCES = (
     "collectors/stack_bounds.*",
     "collectors/thread_wait.*",
     "collectors/wall_clock.*",
+    "collectors/wall_look.*",
     "collectors/wall_thread.*",
     "collectors/spool/*_setup.cc",
     "collectors/spool/spool_reader.*",

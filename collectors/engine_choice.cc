@@ -53,13 +53,14 @@ bool IsTraced() {
   return TakeNumber(value) != 0;
 }
 
-PerfObstacle FindObstacle(Engine engine) {
+PerfObstacle FindObstacle(Engine engine, bool sees_exec) {
   if (engine == Engine::kTimer) return PerfObstacle::kNone;
   if (!IsAllowed(OptionalCall::kPerfEvent)) {
     return PerfObstacle::kNotPermitted;
   }
   if (engine == Engine::kTrap) {
     if (!IsTrapHarmless()) return PerfObstacle::kNotSupported;
+    if (!sees_exec) return PerfObstacle::kExecUnseen;
     if (IsTraced()) return PerfObstacle::kTraced;
     return PerfEvent::Try(PerfEvent::Delivery::kTrap);
   }
@@ -100,11 +101,13 @@ const char* DescribeObstacle(PerfObstacle obstacle) {
       return "no process to open an event in (ulimit -u, or a seccomp filter)";
     case PerfObstacle::kTraced:
       return "a debugger or tracer is attached";
+    case PerfObstacle::kExecUnseen:
+      return "exec is not seen by a library that is not loaded first";
   }
   return "";
 }
 
-EngineChoice ChooseEngine(Engine asked, uint64_t period_ns) {
+EngineChoice ChooseEngine(Engine asked, uint64_t period_ns, bool sees_exec) {
   const bool is_fast = period_ns < KernelTickNs();
   // In the order in which they are tried.
   const bool wanted[] = {
@@ -114,7 +117,7 @@ EngineChoice ChooseEngine(Engine asked, uint64_t period_ns) {
   EngineChoice choice;
   for (size_t i = 0; i < 3; ++i) {
     if (!wanted[i]) continue;
-    const PerfObstacle obstacle = FindObstacle(kOrder[i]);
+    const PerfObstacle obstacle = FindObstacle(kOrder[i], sees_exec);
     choice.engine = kOrder[i];
     if (obstacle == PerfObstacle::kNone) break;
     if (choice.missed != Engine::kAuto) continue;

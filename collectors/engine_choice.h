@@ -36,9 +36,10 @@ struct EngineChoice {
 // What kAuto is: at periods that the kernel's own tick can give, timers, which
 // everyone has and which tick in the kernel too; below, kTrap, which does the
 // same at any rate, else kPerf, else timers. One that is asked for and not to
-// be had is replaced in that order. Tries events where it must, and leaves
+// be had is replaced in that order. kTrap is for who `sees_exec`, and calls
+// SamplingEngine::PrepareExec() then. Tries events where it must, and leaves
 // none. All signals must be blocked. Not async-signal-safe: reads files.
-EngineChoice ChooseEngine(Engine asked, uint64_t period_ns);
+EngineChoice ChooseEngine(Engine asked, uint64_t period_ns, bool sees_exec);
 
 }  // namespace unspool::collectors
 

@@ -26,7 +26,9 @@ enum class PerfObstacle : uint8_t {
   kNoDescriptor,    // RLIMIT_NOFILE's hard limit, or the system's
   kNoLockedMemory,  // RLIMIT_MEMLOCK and kernel.perf_event_mlock_kb
   kNoProcess,       // no child to be had (RLIMIT_NPROC), or it was killed
-  kTraced,          // by ChooseEngine: a tracer would be told of each SIGTRAP
+  // By ChooseEngine alone, of kTrap:
+  kTraced,      // a tracer would be told of each SIGTRAP
+  kExecUnseen,  // it could end the programs that this one executes
 };
 
 // Owns one event. Not inherited by fork. An event of kTrap may signal the

@@ -126,7 +126,7 @@ void* RunThread(void* argument) {
   period_ns = collectors::PeriodNs(static_cast<uint32_t>(atoi(frequency)));
   {
     const collectors::SignalBlock block;
-    engine = collectors::ChooseEngine(engine, period_ns).engine;
+    engine = collectors::ChooseEngine(engine, period_ns, true).engine;
   }
   if (pthread_key_create(&key, &EndThread) != 0 ||
       !collectors::InstallHandler(SIGPROF, &OnTick) ||

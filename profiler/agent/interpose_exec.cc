@@ -7,11 +7,13 @@
 // Not part of libunspool.a, as interpose.cc.
 
 #include <alloca.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <unistd.h>
 
 #include "profiler/agent/next_function.h"
+#include "profiler/agent/sees_exec.h"
 #include "profiler/agent/session.h"
 
 #define UNSPOOL_EXPORT extern "C" __attribute__((visibility("default")))
@@ -68,6 +70,15 @@ void CopyArguments(const char* first, va_list arguments, size_t count,
 }
 
 }  // namespace
+
+// The first definition that the program finds must lie where this code does.
+bool SeesExec() {
+  Dl_info first{}, own{};
+  return dladdr(dlsym(RTLD_DEFAULT, "execve"), &first) != 0 &&
+         dladdr(reinterpret_cast<void*>(&next_execve), &own) != 0 &&
+         first.dli_fbase == own.dli_fbase;
+}
+
 }  // namespace unspool::profiler
 
 namespace profiler = unspool::profiler;

@@ -15,6 +15,7 @@
 #include "profiler/agent/image_facts.h"
 #include "profiler/agent/profile_file.h"
 #include "profiler/agent/sandbox.h"
+#include "profiler/agent/sees_exec.h"
 
 namespace unspool::profiler {
 namespace {
@@ -110,7 +111,8 @@ Problem Session::RememberSettings(const Settings& settings) {
   frequency_ = settings.frequency;
   output_.text[0] = '\0';
   const uint64_t period_ns = collectors::PeriodNs(frequency_);
-  engine_choice_ = collectors::ChooseEngine(settings.engine, period_ns);
+  engine_choice_ = collectors::ChooseEngine(settings.engine, period_ns,
+                                            SeesExec != nullptr && SeesExec());
   facts_.Read(period_ns, EngineName(engine_choice_.engine), settings.clock);
   wall_config_.period_ns = period_ns;
   wall_config_.max_depth = settings.max_depth;

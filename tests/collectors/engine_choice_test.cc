@@ -18,9 +18,9 @@ namespace {
 constexpr uint64_t kSlowNs = 10'000'000;
 constexpr uint64_t kFastNs = 250'000;
 
-EngineChoice Choose(Engine asked, uint64_t period_ns) {
+EngineChoice Choose(Engine asked, uint64_t period_ns, bool sees_exec = true) {
   const SignalBlock block;
-  return ChooseEngine(asked, period_ns);
+  return ChooseEngine(asked, period_ns, sees_exec);
 }
 
 bool CanBeHad(PerfEvent::Delivery delivery) {
@@ -49,7 +49,7 @@ TEST(EngineChoice, NamesAreReadBack) {
 }
 
 TEST(EngineChoice, EveryObstacleHasItsWords) {
-  for (int i = 1; i <= static_cast<int>(PerfObstacle::kTraced); ++i) {
+  for (int i = 1; i <= static_cast<int>(PerfObstacle::kExecUnseen); ++i) {
     EXPECT_NE(std::string(DescribeObstacle(static_cast<PerfObstacle>(i))), "");
   }
 }
@@ -102,6 +102,14 @@ TEST(EngineChoice, WhatIsMissedIsSaidWithItsReason) {
         },
         testing::ExitedWithCode(Encode(expected)), "");
   }
+}
+
+TEST(EngineChoice, WithoutSightOfExecThereIsNoTrap) {
+  const EngineChoice choice = Choose(Engine::kTrap, kFastNs, false);
+  EXPECT_NE(choice.engine, Engine::kTrap);
+  EXPECT_EQ(choice.missed, Engine::kTrap);
+  EXPECT_EQ(choice.obstacle, PerfObstacle::kExecUnseen);
+  EXPECT_NE(Choose(Engine::kAuto, kFastNs, false).engine, Engine::kTrap);
 }
 
 TEST(EngineChoice, ATracerIsNotToldOfEachTick) {

@@ -24,7 +24,7 @@ class EventEngineTest : public SamplingEngineTest,
     Engine kind;
     {
       const SignalBlock block;
-      kind = ChooseEngine(GetParam(), kFastNs).engine;
+      kind = ChooseEngine(GetParam(), kFastNs, true).engine;
     }
     Start(kind, kFastNs);
     return kind;

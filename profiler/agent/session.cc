@@ -17,6 +17,9 @@
 #include "profiler/agent/sandbox.h"
 #include "profiler/agent/sees_exec.h"
 
+// ThreadSanitizer's, if it is in the program.
+extern "C" [[gnu::weak]] void __tsan_init();
+
 namespace unspool::profiler {
 namespace {
 
@@ -79,6 +82,13 @@ Problem Session::Start(const Settings& settings) {
   QuietLock lock(lock_);
   RegisterHandlers();
   if (is_recording_) return MakeProblem(EALREADY, "sampling runs already");
+  // Its memcpy() and clock_gettime() take locks, also when our handler calls
+  // them: the program would wait for ever.
+  if (&__tsan_init != nullptr) {
+    return MakeProblem(ENOTSUP,
+                       "ThreadSanitizer is in this program and takes locks in "
+                       "what a signal handler calls; build without it");
+  }
   const collectors::OptionalCallSet forbidden = AdaptToFilter();
   if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("timers");
   if (!IsAllowed(OptionalCall::kPopulate)) return FilterProblem("madvise");

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -26,9 +26,13 @@ using std::chrono::steady_clock;
 // Most of what a command leaves behind is about to end.
 constexpr milliseconds kMoment(300);
 
+// What can be read: the process may end meanwhile, for which the file's buffer
+// throws (ESRCH) and the stream does not.
 std::string ReadAll(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 // Entries of an environment end in NUL.

@@ -42,6 +42,7 @@ class Server:
 
     def __init__(self, directory, prefix):
         self.directory, self.prefix = directory, prefix
+        self.last_words = ""  # of a client that failed
 
     def prepare(self):
         """What must be there before the server starts; not profiled."""
@@ -51,9 +52,11 @@ class Server:
         result = subprocess.run([*self.prefix, *argv], capture_output=True,
                                 text=True, timeout=seconds + 60,
                                 cwd=self.directory)
+        text = result.stdout + result.stderr
         if result.returncode != 0:
-            return result.stdout + result.stderr + "\nfailed"
-        return result.stdout + result.stderr
+            text += "\nfailed"
+            self.last_words = text[-300:]
+        return text
 
 
 class Redis(Server):

@@ -27,6 +27,7 @@ VARIANTS = ("record", "preload")
 # each thread or process that it starts: what these use before the agent is
 # loaded and after it is done is nobody's to sample.
 TOLERANCE = 0.03
+SHORTEST_ROUND_SECONDS = 4
 
 
 @dataclasses.dataclass
@@ -177,6 +178,8 @@ class Round:
         try:
             storm_servers.await_socket(server.place, process)
             work, errors, processes = server.load(self.seconds, process)
+            if errors:
+                self.outcome.notes.append(f"client: {server.last_words}")
             self.outcome.work += work
             self.outcome.errors += errors
             self.outcome.unseen_ns += processes * server.process_ns
@@ -287,10 +290,11 @@ def run(storm, variant, seconds):
     end = time.monotonic() + seconds
     while outcome.rounds == 0 or (
             outcome.rounds < storm.rounds if storm.rounds
-            else time.monotonic() < end - 1):
+            else time.monotonic() < end - SHORTEST_ROUND_SECONDS):
         length = storm.round_seconds
         if not storm.rounds:
-            length = max(1, min(length, end - time.monotonic()))
+            length = max(SHORTEST_ROUND_SECONDS,
+                         min(length, end - time.monotonic()))
         Round(storm, variant, length, outcome).run()
     return outcome
 

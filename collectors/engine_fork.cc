@@ -1,7 +1,9 @@
-// The engine in a forked child: one thread is left, and nothing ticks.
+// The engine in a forked child, where one thread is left and nothing ticks, and
+// before exec, where a thread ends without our being told.
 
 #include <pthread.h>
 
+#include "collectors/cpu_timer.h"
 #include "collectors/sampling_engine.h"
 
 namespace unspool::collectors {
@@ -37,6 +39,21 @@ bool SamplingEngine::ContinueAfterFork(int32_t helper_tid) {
   own->stack = main_stack_;
   BeginTicks(*own, pid_);
   return true;
+}
+
+// Should exec fail, these are no samples that are missing.
+void SamplingEngine::NoteBeforeExec() {
+  if (!is_running()) return;
+  QuietLock lock(lock_);
+  if (!is_running() || !recorder_->sampling_wanted()) return;
+  const int32_t tid = gettid();
+  ThreadState* state = threads_.FindByTid(tid);
+  if (state == nullptr || !state->had_source) return;
+  const auto rest_ns = static_cast<int64_t>(
+      ThreadCpuNs(tid) - state->cpu_at_start_ns - state->weight_ns.load());
+  if (rest_ns <= static_cast<int64_t>(slack_ns_)) return;
+  recorder_->RecordUnsampled(*state, static_cast<uint64_t>(rest_ns));
+  state->weight_ns.fetch_add(static_cast<uint64_t>(rest_ns));
 }
 
 }  // namespace unspool::collectors

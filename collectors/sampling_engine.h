@@ -110,6 +110,11 @@ class SamplingEngine {
   void AbandonThread(ThreadState& state);
   void EndThread(ThreadState* hint);
 
+  // Right before exec in the calling thread: what it used beyond its samples
+  // counts, if that is more than a tick that is on its way. Async-signal-safe
+  // as exec is.
+  void NoteBeforeExec();
+
   // Around exec in the calling thread: a tick that came to the new program
   // would end it. Timers vanish by themselves; an event is closed before, and
   // made again if exec returns. No-ops where nothing runs, as in the child of a

@@ -259,10 +259,10 @@ Problem Session::Stop() {
   return problem;
 }
 
-// Where some threads only could not be given what was chosen.
+// Where some threads only could not be given what was chosen; by one process.
 void Session::SayWithoutEvent() {
   const collectors::SamplingEngine::Totals totals = engine_.totals();
-  if (totals.without_event == 0) return;
+  if (totals.without_event == 0 || !IsFirstToSay(Notice::kEngine)) return;
   Say("%llu threads sampled by timer and not by %s: %s",
       static_cast<unsigned long long>(totals.without_event),
       EngineName(engine_choice_.engine),

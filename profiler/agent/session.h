@@ -82,8 +82,9 @@ class Session {
   collectors::EngineChoice engine_choice() const { return engine_choice_; }
   unwind::SelfUnwinder& unwinder() { return unwinder_; }
 
-  // Right before exec: a spool without samples is no use to anybody if the new
-  // program has no agent. Does nothing in the child of a vfork.
+  // Right before exec: what was not sampled is counted, and a spool without
+  // samples removed, which is no use if the new program has no agent. Does
+  // nothing in the child of a vfork.
   // Async-signal-safe.
   void PrepareExec();
 

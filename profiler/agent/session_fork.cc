@@ -58,6 +58,7 @@ void Session::ForgetAfterFork() {
 }
 
 void Session::PrepareExec() {
+  engine_.NoteBeforeExec();
   if (!is_running() || is_for_tool_ || is_first_process_ || is_resumed_ ||
       writer_.has_recorded() || spool_path_[0] == '\0') {
     return;

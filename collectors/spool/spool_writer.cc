@@ -191,7 +191,7 @@ CounterSlot* SpoolWriter::FindOrAddSlot(ThreadLog& log, SampleKind kind,
       CounterSlot& slot = window[i];
       if (slot.node == stack && slot.kind == wanted_kind) return &slot;
       if (slot.node == 0) {
-        slot.kind = wanted_kind;
+        StoreRelaxed(slot.kind, wanted_kind);  // readers look before it counts
         return &slot;
       }
     }

@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <cstring>
 #include <new>
 
 namespace unspool::collectors {
@@ -15,8 +14,8 @@ void* Map(size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// Everything of the thread before, but for the memory and the place in the
-// table.
+// Everything of the thread before, but for the memory, the place in the table,
+// and the log, which AddThread begins anew.
 void Clear(ThreadState& state) {
   state.next_free = nullptr;
   state.start = {};
@@ -35,7 +34,6 @@ void Clear(ThreadState& state) {
   state.losses.store(0, std::memory_order_relaxed);
   state.weight_ns.store(0, std::memory_order_relaxed);
   state.name = {};
-  std::memset(static_cast<void*>(&state.log), 0, sizeof(state.log));
 }
 
 }  // namespace

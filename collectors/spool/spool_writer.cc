@@ -2,6 +2,8 @@
 
 #include "collectors/spool/spool_writer.h"
 
+#include <cstring>
+
 #include "collectors/spool/atomic_access.h"
 
 namespace unspool::collectors {
@@ -10,6 +12,24 @@ namespace {
 
 uint64_t* NameWordsOf(ThreadRecord* record) {
   return reinterpret_cast<uint64_t*>(record->name);
+}
+
+bool IsNamed(const ThreadLog& log, const NameWords& name) {
+  bool is_same = true;
+  for (size_t i = 0; i < NameWords::kCount; ++i) {
+    is_same = is_same && LoadRelaxed(log.name_words[i]) == name.words[i];
+  }
+  return is_same;
+}
+
+// What is recorded from now on gets a record of the thread's own. For the
+// thread itself, or while it cannot record.
+void LeaveShared(ThreadLog& log) {
+  const ThreadRecord* record = log.record.load(std::memory_order_relaxed);
+  if (record == nullptr || LoadRelaxed(record->tid) != 0) return;
+  log.left.store(nullptr, std::memory_order_relaxed);
+  log.record.store(nullptr, std::memory_order_release);
+  log.level_count = 0;
 }
 
 }  // namespace
@@ -35,12 +55,26 @@ bool SpoolWriter::IsFirstToSay(uint32_t subject) {
 }
 
 void SpoolWriter::AddThread(ThreadLog& log, int32_t tid, const char* name) {
+  if (log.generation != generation_) {
+    memset(static_cast<void*>(&log), 0, sizeof(log));
+    log.generation = generation_;
+  }
+  ThreadRecord* record = log.record.load(std::memory_order_relaxed);
+  if (record != nullptr) {
+    const bool is_short = log.samples <= kFewSamples;
+    log.left.store(is_short ? record : nullptr, std::memory_order_relaxed);
+    log.left_level_count = log.level_count;
+    log.record.store(nullptr, std::memory_order_relaxed);
+  }
+  log.level_count = 0;
+  log.samples = 0;
   log.tid = tid;
   SetThreadName(log, name);
 }
 
 void SpoolWriter::SetThreadName(ThreadLog& log, const char* name) {
   const NameWords cut = CutName(name);
+  if (!IsNamed(log, cut)) LeaveShared(log);
   ThreadRecord* record = log.record.load(std::memory_order_acquire);
   for (size_t i = 0; i < NameWords::kCount; ++i) {
     StoreRelaxed(log.name_words[i], cut.words[i]);
@@ -91,6 +125,7 @@ NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
 bool SpoolWriter::AddSample(ThreadLog& log, SampleKind kind, NodeId stack,
                             uint64_t weight) {
   if (stack == 0) return false;
+  if (log.samples++ == kFewSamples) LeaveShared(log);
   CounterSlot* slot = FindOrAddSlot(log, kind, stack);
   if (slot == nullptr) return false;
   // One writer: plain increments, atomic only against torn reads.
@@ -124,6 +159,7 @@ void SpoolWriter::AddUnsampled(ThreadLog& log, uint64_t weight_ns) {
 
 ThreadRecord* SpoolWriter::FindOrAddRecord(ThreadLog& log) {
   ThreadRecord* record = log.record.load(std::memory_order_acquire);
+  if (record == nullptr) record = TakeOver(log);
   if (record != nullptr) return record;
   if (!has_recorded()) {
     if (image_.FindOrAdd(chunks_) == nullptr) return nullptr;
@@ -143,7 +179,29 @@ ThreadRecord* SpoolWriter::FindOrAddRecord(ThreadLog& log) {
     return record;
   }
   chunks_.Publish(chunk, ChunkType::kThread, 1, /*owner=*/0);
+  records_.fetch_add(1, std::memory_order_relaxed);
   return ours;
+}
+
+// The record that a thread of this name left, from now on both's and nobody's;
+// nullptr: there is none, or no need.
+ThreadRecord* SpoolWriter::TakeOver(ThreadLog& log) {
+  ThreadRecord* left = log.left.load(std::memory_order_relaxed);
+  if (left == nullptr || log.samples > kFewSamples ||
+      records_.load(std::memory_order_relaxed) < kOwnRecords) {
+    return nullptr;
+  }
+  NameWords name;
+  for (size_t i = 0; i < NameWords::kCount; ++i) {
+    name.words[i] = LoadRelaxed(NameWordsOf(left)[i]);
+  }
+  if (!IsNamed(log, name)) return nullptr;
+  StoreRelaxed(left->tid, 0);
+  ThreadRecord* record = nullptr;
+  return log.record.compare_exchange_strong(record, left,
+                                            std::memory_order_acq_rel)
+             ? left
+             : record;
 }
 
 bool SpoolWriter::AddCounterLevel(ThreadLog& log) {
@@ -151,6 +209,11 @@ bool SpoolWriter::AddCounterLevel(ThreadLog& log) {
   if (level == kMaxCounterLevels) return false;
   ThreadRecord* record = FindOrAddRecord(log);
   if (record == nullptr) return false;
+  if (level == 0 && log.left_level_count != 0 &&
+      record == log.left.load(std::memory_order_relaxed)) {
+    log.level_count = log.left_level_count;
+    return true;
+  }
   uint8_t* slots = reinterpret_cast<uint8_t*>(record + 1);
   size_t size = kSpoolPageSize - kThreadSlotsOffset;
   if (level > 0) {

@@ -97,12 +97,12 @@ class SpoolWriter {
   // Async-signal-safe; any number of threads.
   bool AddModule(unwind::ModuleId id, const unwind::Module& module);
 
-  // Begins a thread's log, which must be all zero. Takes nothing from the spool
-  // before the thread's first sample or loss. `name` is cut to 15 bytes.
-  // Async-signal-safe.
+  // Begins a thread's log, which must be all zero or of a thread that ended.
+  // Takes nothing from the spool before the thread's first sample or loss.
+  // `name` is cut to 15 bytes. Async-signal-safe.
   void AddThread(ThreadLog& log, int32_t tid, const char* name);
   // The name last seen counts; the main thread's is the process's too.
-  // Async-signal-safe; any thread.
+  // Async-signal-safe; the thread itself, or while it cannot record.
   void SetThreadName(ThreadLog& log, const char* name);
 
   // The node of a whole stack, leaf first; adds what is new, modules included.
@@ -130,6 +130,7 @@ class SpoolWriter {
   void AddProgram();
   bool FindOrAddBias(unwind::ModuleId id, uint64_t* bias);
   ThreadRecord* FindOrAddRecord(ThreadLog& log);
+  ThreadRecord* TakeOver(ThreadLog& log);
   LossCounter& LossOf(ThreadLog& log, LossCause cause);
   bool AddCounterLevel(ThreadLog& log);
   CounterSlot* FindOrAddSlot(ThreadLog& log, SampleKind kind, NodeId stack);
@@ -139,6 +140,8 @@ class SpoolWriter {
   ModuleLog modules_;
   ModuleSource module_source_;
   ImageLog image_;
+  uint32_t generation_ = 0;  // counts openings
+  std::atomic<uint32_t> records_ = 0;
 };
 
 static_assert(std::is_trivially_destructible_v<SpoolWriter>);

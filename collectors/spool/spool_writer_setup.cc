@@ -59,6 +59,7 @@ SpoolStatus SpoolWriter::Create(int fd, uint64_t capacity_bytes) {
 SpoolStatus SpoolWriter::Open(int fd, const ImageInfo& info, AtFork at_fork) {
   SpoolStatus status = chunks_.Map(fd, at_fork);
   if (status != SpoolStatus::kOk) return status;
+  ++generation_;
   image_.Prepare(info);
   const bool is_first = chunks_.image() == 0 && !info.is_lazy;
   if (is_first && image_.FindOrAdd(chunks_) == nullptr) {
@@ -82,10 +83,13 @@ void SpoolWriter::BeginAfterFork(const ImageInfo& info) {
   modules_.Reset(/*unmap=*/false);
   stacks_.Reset(/*unmap=*/false);
   chunks_.BeginAfterFork();
+  ++generation_;
+  records_.store(0, std::memory_order_relaxed);
   image_.PrepareAfterFork(info);
 }
 
 void SpoolWriter::Reset(bool unmap) {
+  records_.store(0, std::memory_order_relaxed);
   image_.Reset();
   module_source_ = {};
   modules_.Reset(unmap);

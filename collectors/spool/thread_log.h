@@ -1,5 +1,6 @@
 // What one thread records into: where its record and counters are in the spool.
-// Lives outside the spool; owned by the caller, all zero before AddThread.
+// Lives outside the spool; owned by the caller, all zero before its first
+// AddThread. One after the other, many threads may have it.
 
 #ifndef UNSPOOL_COLLECTORS_SPOOL_THREAD_LOG_H_
 #define UNSPOOL_COLLECTORS_SPOOL_THREAD_LOG_H_
@@ -26,14 +27,28 @@ constexpr uint32_t CounterLevelPages(uint32_t level) {
 //   (release; acquire elsewhere). A thread without samples takes no page.
 // Invariant 2: `name_words` are loaded and stored word by word, relaxed; a name
 //   made of two is possible and harmless.
-// Invariant 3: `levels` and `level_count` belong to the thread that samples.
+// Invariant 3: `levels`, `level_count` and `samples` belong to the thread that
+//   samples.
+// Invariant 4: `left` is what the thread before left in `levels`: taken over by
+//   this one (it is then `record`, too, and its tid is 0), or not.
 struct ThreadLog {
+  uint32_t generation = 0;  // of the writer's opening that it is for
   int32_t tid = 0;
   uint64_t name_words[2] = {};  // ThreadRecord::name, for atomic access
   std::atomic<ThreadRecord*> record = nullptr;
+  uint32_t samples = 0;      // this thread's
   uint32_t level_count = 0;  // 0: level 0 was not looked at yet
+  std::atomic<ThreadRecord*> left = nullptr;
+  uint32_t left_level_count = 0;
   CounterLevel levels[kMaxCounterLevels] = {};
 };
+
+// Threads with more samples than that keep a record of their own.
+inline constexpr uint32_t kFewSamples = 64;
+// So many records a thread of few samples gets for itself, too. From then on it
+// goes on in that of one before it with the same name, if that has ended: a
+// program that starts threads for ever does not fill the spool.
+inline constexpr uint32_t kOwnRecords = 1024;
 
 }  // namespace unspool::collectors
 

@@ -183,7 +183,7 @@ void SampleWriter::SetLabels(const ImageView& image, TextView comm,
   labels_.Clear();
   AddNumberLabel("pid", image.pid);
   if (thread != nullptr) {
-    AddNumberLabel("tid", thread->tid);
+    if (thread->tid != 0) AddNumberLabel("tid", thread->tid);
     AddTextLabel("thread", NameOf(*thread));
   }
   AddTextLabel("comm", comm);

@@ -106,7 +106,7 @@ STORMS = {storm.name: storm for storm in (
     Storm("thread-churn", _own("thread_churn", "{seconds}"), cpu_per_second=2,
           unseen_ns=25_000),
     Storm("process-churn", _own("process_churn", "{seconds}"),
-          unseen_ns=1_000_000),
+          unseen_ns=2_000_000),
     *(Storm(name, server=server)
       for name, server in storm_servers.SERVERS.items()))}
 

@@ -104,7 +104,7 @@ void SamplingEngine::Stop(const sigset_t& own_mask) {
 
 ThreadState* SamplingEngine::PrepareThread(const ThreadState::Start& start,
                                            const StackRequest& stack) {
-  if (!is_running()) return nullptr;
+  if (!running_.load()) return nullptr;
   QuietLock lock(lock_);
   ThreadState* state = threads_.Acquire(ThreadTable::kStarting);
   if (state == nullptr) return nullptr;
@@ -116,7 +116,7 @@ ThreadState* SamplingEngine::PrepareThread(const ThreadState::Start& start,
 void SamplingEngine::BeginThread(ThreadState& state) {
   if (!IsAllowed(OptionalCall::kThreads)) return;
   QuietLock lock(lock_);
-  if (!is_running()) {
+  if (!running_.load()) {
     threads_.Release(state);
     return;
   }
@@ -138,7 +138,7 @@ void SamplingEngine::AbandonThread(ThreadState& state) {
 void SamplingEngine::EndThread(ThreadState* hint) {
   if (!is_running()) return;
   QuietLock lock(lock_);
-  if (!is_running()) return;
+  if (!running_.load()) return;
   const int32_t tid = gettid();
   ThreadState* state =
       threads_.tid(*hint) == tid ? hint : threads_.FindByTid(tid);

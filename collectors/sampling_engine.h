@@ -97,13 +97,14 @@ class SamplingEngine {
            IsAllowed(OptionalCall::kThreads) && getpid() == pid_;
   }
 
-  // A thread's life as pthread_create() tells it. Prepare, by its creator:
-  // keeps `start` for the new thread; nullptr when not running, or without
-  // memory. Then either Begin, first thing in the new thread, or Abandon, if
-  // there is no new thread; the state is the engine's again after it. End, last
-  // thing in a thread; any `hint` will do, the state that Begin was given is
-  // found fastest. Threads that nobody tells of are found by looking (once a
-  // second). Not async-signal-safe: they take the lock.
+  // A thread's life as pthread_create() tells it. Prepare, by its creator
+  // and only if is_running(): keeps `start` for the new thread; nullptr when
+  // not running any more, or without memory. Then either Begin, first thing in
+  // the new thread, or Abandon, if there is no new thread; the state is the
+  // engine's again after it. End, last thing in a thread; any `hint` will do,
+  // the state that Begin was given is found fastest. Threads that nobody tells
+  // of are found by looking (once a second). Not async-signal-safe: they take
+  // the lock.
   ThreadState* PrepareThread(const ThreadState::Start& start,
                              const StackRequest& stack);
   void BeginThread(ThreadState& state);

@@ -175,6 +175,7 @@ class Postgres(Server):
     def load(self, seconds, process):
         bench = [f"{self.bin}/pgbench", "-h", self.directory, "-U", "soak"]
         text = ""
+        self._await_database()
         if not self.is_filled:
             text = self.client([*bench, "-i", "-s", "2", "-q", "postgres"], 60)
             self.is_filled = True
@@ -188,6 +189,16 @@ class Postgres(Server):
         failed = re.findall(r"failed transactions: (\d+)", text)
         return (sum(map(int, done)), sum(map(int, failed)) + (len(done) != 2) +
                 text.count("failed\n"), int(done[-1]) if done else 0)
+
+    def _await_database(self):
+        """It takes connections before it takes commands."""
+        for _ in range(600):
+            if subprocess.run([*self.prefix, f"{self.bin}/pg_isready", "-q", "-h",
+                               self.directory], cwd=self.directory,
+                              timeout=60).returncode == 0:
+                return
+            time.sleep(0.1)
+        raise RuntimeError("postgres never became ready")
 
 
 SERVERS = {"redis": Redis, "nginx": Nginx, "postgres": Postgres}

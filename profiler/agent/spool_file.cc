@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "collectors/spool/spool_writer.h"
 
@@ -94,6 +95,23 @@ bool CreateOnDisk(const char* tag, bool is_quiet, SpoolFile* file) {
   return false;
 }
 
+// Also if its parent has not waited for it yet: what is left then has a number,
+// and the state Z (proc(5)), but nothing of what it held.
+bool IsProcessGone(int pid) {
+  if (kill(pid, 0) != 0) return errno == ESRCH;
+  char path[32];
+  snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  char stat[256];
+  const ssize_t size =
+      fd.is_valid() ? read(fd.get(), stat, sizeof(stat) - 1) : -1;
+  if (size <= 0) return false;
+  stat[size] = '\0';
+  // The name before it, in parentheses, may hold any byte.
+  const char* name_end = strrchr(stat, ')');
+  return name_end != nullptr && strncmp(name_end, ") Z", 3) == 0;
+}
+
 }  // namespace
 
 Problem OpenToolSpool(const char* path, SpoolFile* file) {
@@ -115,7 +133,7 @@ bool IsToolGone(const char* path) {
     return false;
   }
   const int pid = atoi(path + sizeof(kProc) - 1);
-  return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+  return pid > 0 && IsProcessGone(pid);
 }
 
 SpoolTag NewSpoolTag() {

@@ -49,6 +49,16 @@ class FromProcesses(cli.Case):
                           "800", "spin", "200", "say", "done")
         tool.kill()
         tool.wait(timeout=cli.TIMEOUT_SECONDS)
+        self.check_written_by_the_program(tool)
+
+    def test_nobody_need_have_waited_for_the_tool_that_was_killed(self):
+        tool = self.start(cli.ACT, "spin", "300", "say", "ready", "sleep",
+                          "800", "spin", "200", "say", "done")
+        tool.kill()
+        # A zombie, until the pipes are at their end.
+        self.check_written_by_the_program(tool)
+
+    def check_written_by_the_program(self, tool):
         out, err = tool.communicate(timeout=cli.TIMEOUT_SECONDS)
         self.assertEqual(out, "done\n")
         self.assertRegex(err, r"\Aunspool: unspool record was killed; the "

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "collectors/arch/calls.h"
+#include "collectors/pid_namespace.h"
 #include "collectors/tick.h"
 #include "unwind/arch/arch.h"
 
@@ -128,6 +129,7 @@ void RunInChild(void* argument) {
 }
 
 void RunAttemptInChild(Attempt& attempt) {
+  if (!StayChildrenInOurPidNamespace()) return;
   // No exit signal: the program's SIGCHLD handler and its wait() see nothing.
   const int64_t pid = unspool_call_in_child(
       CLONE_VM | CLONE_VFORK | CLONE_FILES, &RunInChild, &attempt);

@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "collectors/perf_event.h"
+#include "collectors/pid_namespace.h"
 #include "unwind/arch/arch.h"
 #include "unwind/self_memory.h"
 
@@ -176,6 +177,7 @@ bool Restrict(const SeccompRequest& request) {
 // would end all who do) nor a signal (the program waits for its own children
 // only). False: there can be none.
 bool RunChild(const SeccompRequest* request, Progress& progress, void* page) {
+  if (!StayChildrenInOurPidNamespace()) return false;
   const long child = Call(SYS_clone, 0, 0, 0, 0, 0);
   if (child < 0) return false;
   if (child == 0) RunTries(request, progress, page);

@@ -29,6 +29,9 @@ struct ProgramAction {
 };
 constinit std::array<ProgramAction, kLastStandardSignal + 1> actions{};
 
+// Ours, for all signals.
+constinit std::atomic<SignalHandler> our_handler{nullptr};
+
 int KernelSigaction(int signal, const struct sigaction* action,
                     struct sigaction* old_action) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -66,6 +69,31 @@ struct sigaction Load(const ProgramAction& from) {
   to.sa_flags = from.flags.load();
   to.sa_mask = FromWord(from.mask.load());
   return to;
+}
+
+bool HasHandler(const struct sigaction& action) {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+// On the alternate stack, as coroutines need it; but a handler of the program's
+// that was never meant to run there may need more room than there is.
+int StackFlag(const struct sigaction& program) {
+  return HasHandler(program) && (program.sa_flags & SA_ONSTACK) == 0
+             ? 0
+             : SA_ONSTACK;
+}
+
+// Where our handler runs follows the program's action, which it calls.
+void FollowStack(int signal, const struct sigaction& program) {
+  struct sigaction current;
+  if (KernelSigaction(signal, nullptr, &current) != 0 ||
+      current.sa_sigaction != our_handler.load()) {
+    return;
+  }
+  const int flags = (current.sa_flags & ~SA_ONSTACK) | StackFlag(program);
+  if (flags == current.sa_flags) return;
+  current.sa_flags = flags;
+  KernelSigaction(signal, &current, nullptr);
 }
 
 bool IsIgnoredByDefault(int signal) {
@@ -120,8 +148,9 @@ bool InstallHandler(int signal, SignalHandler handler) {
   Store(current, program);
   struct sigaction ours {};
   ours.sa_sigaction = handler;
-  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART | StackFlag(current);
   sigfillset(&ours.sa_mask);
+  our_handler.store(handler);
   if (KernelSigaction(signal, &ours, nullptr) != 0) return false;
   program.pid.store(getpid());
   return true;
@@ -146,7 +175,10 @@ int ProgramSigaction(int signal, const struct sigaction* action,
   }
   const struct sigaction old = Load(program);
   // `action` may be *old_action.
-  if (action != nullptr) Store(*action, program);
+  if (action != nullptr) {
+    Store(*action, program);
+    FollowStack(signal, Load(program));
+  }
   if (old_action != nullptr) *old_action = old;
   return 0;
 }

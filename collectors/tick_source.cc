@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "collectors/optional_calls.h"
 #include "collectors/tick.h"
 
 namespace unspool::collectors {
@@ -23,7 +24,7 @@ PerfObstacle TickSource::StartEvent(const PerfEvent::Request& request) {
 bool TickSource::Sent(const siginfo_t& info) const {
   if (info.si_code == SI_TIMER) return timer_.id() == info.si_timerid;
   const int32_t tid = event_.tid();
-  return tid != 0 && tid == gettid();
+  return tid != 0 && (!IsAllowed(OptionalCall::kThreads) || tid == gettid());
 }
 
 void TickSource::Disarm() {

@@ -119,7 +119,8 @@ Problem OpenToolSpool(const char* path, SpoolFile* file) {
   if (file->fd.is_valid()) return {};
   return MakeProblem(errno,
                      "cannot open the recording %s that unspool record keeps: "
-                     "%s",
+                     "%s; run unspool record as the user that the program "
+                     "becomes",
                      path, strerrordesc_np(errno));
 }
 

@@ -65,7 +65,9 @@ std::string RawProfile(const RecordingSpool& spool, const ProgramEnd& end,
   throw Failure(kExitFailure,
                 "nothing was recorded: the agent did not start in the program; "
                 "did a wrapper remove LD_PRELOAD or UNSPOOL_* from its "
-                "environment, or did it die before it could?");
+                "environment, did it die before it could, or is it built with "
+                "GCC's AddressSanitizer, which wants "
+                "ASAN_OPTIONS=verify_asan_link_order=0?");
 }
 
 // CPU time of recorded processes that the program did not wait for, because

@@ -50,6 +50,38 @@ TEST_F(SignalActionTest, ForwardsToAHandlerWithoutInfoUnderItsOwnMask) {
   EXPECT_EQ(sigismember(&mask_in_theirs, SIGTERM), 0);
 }
 
+// Whether the program's handler ran on the alternate stack.
+bool ran_on_alternate = false;
+void TheirsLooksAround(int) {
+  stack_t stack;
+  sigaltstack(nullptr, &stack);
+  ran_on_alternate = (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
+TEST_F(SignalActionTest, TheProgramsHandlerRunsOnTheStackThatItAskedFor) {
+  alignas(16) static char alternate[64 << 10];
+  const stack_t stack = {alternate, 0, sizeof(alternate)};
+  ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
+  ASSERT_TRUE(InstallHandler(SIGUSR1, &Ours));
+  for (const int flags : {0, SA_ONSTACK, 0}) {
+    struct sigaction action {};
+    action.sa_handler = &TheirsLooksAround;
+    action.sa_flags = flags;
+    ASSERT_EQ(ProgramSigaction(SIGUSR1, &action, nullptr), 0);
+    raise(SIGUSR1);
+    EXPECT_EQ(ran_on_alternate, flags == SA_ONSTACK);
+  }
+  // Without a handler of the program's, coroutines must be safe.
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  ASSERT_EQ(ProgramSigaction(SIGUSR1, &ignore, nullptr), 0);
+  struct sigaction kernel;
+  sigaction(SIGUSR1, nullptr, &kernel);
+  EXPECT_NE(kernel.sa_flags & SA_ONSTACK, 0);
+  const stack_t none = {nullptr, SS_DISABLE, 0};
+  sigaltstack(&none, nullptr);
+}
+
 TEST_F(SignalActionTest, ForwardsInfoToAHandlerThatWantsIt) {
   struct sigaction action {};
   action.sa_sigaction = &TheirsWithInfo;

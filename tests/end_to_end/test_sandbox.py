@@ -61,6 +61,12 @@ class FilterWhileSampledTest(harness.Case, SeccompRuns):
         self.check_each("errno", "seccomp", ["process_vm_readv", "timer_create"])
         self.check_each("trap", "prctl", ["process_vm_readv", "openat"])
 
+    def test_ticks_of_events_do_without_what_timers_do_not_need(self):
+        argv = [self.PROGRAM, "gettid", "kill", "seccomp"]
+        # Its threads' CPU time, its copies, its events: all take it.
+        self.check(self.record(argv, frequency=4000), argv,
+                   LINES["process_vm_readv"])
+
     def test_several_at_once(self):
         argv = [self.PROGRAM, "prctl,openat,timer_create,process_vm_readv",
                 "kill", "seccomp"]

@@ -34,6 +34,7 @@ static const struct {
     {"getdents64", SYS_getdents64},
     {"prctl", SYS_prctl},
     {"getppid", SYS_getppid},
+    {"gettid", SYS_gettid},
 };
 
 static unsigned call_number(const char* name) {

@@ -189,8 +189,9 @@ RawStatus WriteProfile(const SpoolReader& reader, const RawOptions& options,
     *totals = samples.tally().totals;
     totals->is_wall = strcmp(clock, "wall") == 0;
     const TextView engine = reader.image(0).engine;
-    memcpy(totals->engine, engine.data(),
-           std::min(engine.size(), sizeof(totals->engine) - 1));
+    std::copy_n(engine.data(),
+                std::min(engine.size(), sizeof(totals->engine) - 1),
+                totals->engine);
   }
   return tables.ok() ? stream.status() : RawStatus::kNoMemory;
 }

@@ -61,7 +61,8 @@ void TheirsLooksAround(int) {
 TEST_F(SignalActionTest, TheProgramsHandlerRunsOnTheStackThatItAskedFor) {
   alignas(16) static char alternate[64 << 10];
   const stack_t stack = {alternate, 0, sizeof(alternate)};
-  ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
+  stack_t previous;
+  ASSERT_EQ(sigaltstack(&stack, &previous), 0);
   ASSERT_TRUE(InstallHandler(SIGUSR1, &Ours));
   for (const int flags : {0, SA_ONSTACK, 0}) {
     struct sigaction action {};
@@ -78,8 +79,7 @@ TEST_F(SignalActionTest, TheProgramsHandlerRunsOnTheStackThatItAskedFor) {
   struct sigaction kernel;
   sigaction(SIGUSR1, nullptr, &kernel);
   EXPECT_NE(kernel.sa_flags & SA_ONSTACK, 0);
-  const stack_t none = {nullptr, SS_DISABLE, 0};
-  sigaltstack(&none, nullptr);
+  sigaltstack(&previous, nullptr);
 }
 
 TEST_F(SignalActionTest, ForwardsInfoToAHandlerThatWantsIt) {

@@ -126,7 +126,7 @@ __attribute__((noinline)) int Recurse(int depth, void (*body)()) {
     body();
     return local[0];
   }
-  return Recurse(depth - 1, body) + local[depth];
+  return Recurse(depth - 1, body) + local[depth % 200];
 }
 
 void Trap() { __asm__ volatile("ud2"); }
@@ -239,13 +239,16 @@ class UnreadablePages {
     const stack_t alternate = {.ss_sp = handler_stack.data(),
                                .ss_flags = 0,
                                .ss_size = handler_stack.size()};
-    sigaltstack(&alternate, nullptr);
+    // AddressSanitizer unmaps what is set at the thread's end.
+    stack_t previous;
+    sigaltstack(&alternate, &previous);
     struct sigaction action = {};
     action.sa_sigaction = OnTrap;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(SIGILL, &action, nullptr);
     Recurse(400, Trap);
     signal(SIGILL, SIG_DFL);
+    sigaltstack(&previous, nullptr);
     return nullptr;
   }
 

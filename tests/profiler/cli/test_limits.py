@@ -44,7 +44,7 @@ class Limits(cli.Case):
         rows = (("NOFILE 4", resource.RLIMIT_NOFILE, 4),
                 ("MEMLOCK 0", resource.RLIMIT_MEMLOCK, 0),
                 ("FSIZE 64 KiB", resource.RLIMIT_FSIZE, 65536),
-                ("AS 20 MiB", resource.RLIMIT_AS, 20 << 20),
+                ("AS 64 MiB", resource.RLIMIT_AS, 64 << 20),
                 ("AS 200 MiB", resource.RLIMIT_AS, 200 << 20))
         for name, which, value in rows:
             with self.subTest(name):

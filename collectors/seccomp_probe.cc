@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -93,8 +92,9 @@ bool TryThreads(void*) {
                Call(SYS_timer_gettime, id, &spec) == 0 &&
                Call(SYS_timer_delete, id) == 0;
   works = works && Call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &time) == 0;
+  const timespec nap{};
   works = works && Call(SYS_getpid) > 0 && Call(SYS_gettid) > 0 &&
-          Call(SYS_nanosleep, &spec, 0) == 0;
+          Call(SYS_nanosleep, &nap, 0) == 0;
   uint64_t mask = 0;
   works =
       works && Call(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof(mask)) == 0;

@@ -31,8 +31,9 @@ class SeccompRuns:
             self.assertIn("seccomp filter forbids " + line, run.stderr)
         in_program = [sample for sample in run.profile.samples
                       if sample.names[0] in ("left", "right")]
-        self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in in_program), 50)
+        # Nearly all that the first thread does is done there.
+        self.assertGreater(sum(harness.weight(run.profile, sample)
+                               for sample in in_program), 0.7 * run.cpu_ns)
         self.assert_all(in_program, harness.is_rooted, "rooted")
 
 
@@ -94,7 +95,7 @@ class FilterAtTheEndTest(harness.Case, SeccompRuns):
         named = os.path.join(self.dir, "named.pb.gz")
         self.unspool("export", spool[1], "-o", named)
         run.profile = self.load(named, run)
-        self.assertGreater(run.profile.total("samples"), 50)
+        self.assertGreater(run.profile.total("cpu"), 0.7 * run.cpu_ns)
 
 
 class FilterBeforeStartTest(harness.Case, SeccompRuns):

@@ -1,36 +1,38 @@
-// Gives every location its functions: addresses grouped by the file that they
-// lie in, in the order of the file, so that each module is opened and each unit
-// of its DWARF walked once.
+// Gives every location its functions: each distinct address of a file is asked
+// for once, by naming_pool.h.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "exporters/export.h"
 #include "exporters/frame_names.h"
-#include "exporters/symbolizer/module_names.h"
+#include "exporters/name_table.h"
+#include "exporters/naming_pool.h"
 
 namespace unspool::exporters {
 namespace {
 
-constexpr uint64_t kProgressInterval = 256;  // locations between two reports
+constexpr std::string_view kVdsoPath = "[vdso]";
 
-// Locations without a name in one file, whatever mappings they came through.
-struct ModuleKey {
+struct FileKey {
   StringId filename = 0;
   StringId build_id = 0;
-  auto operator<=>(const ModuleKey&) const = default;
+  auto operator<=>(const FileKey&) const = default;
+};
+
+// Where in a file a location without a name lies, whatever mapping it came
+// through.
+struct Place {
+  FileKey file;
+  uint64_t offset = 0;
+  uint32_t location = 0;
+  auto operator<=>(const Place&) const = default;
 };
 
 class Symbolizer {
@@ -38,115 +40,137 @@ class Symbolizer {
   Symbolizer(Profile& profile, const Progress& progress)
       : profile_(profile), progress_(progress) {
     for (uint32_t i = 0; i < profile.functions.size(); ++i) {
-      functions_.emplace(Key(profile.functions[i]), i);
+      functions_.Note(profile.functions[i], i);
     }
   }
 
   void Run() {
-    std::map<ModuleKey, std::vector<uint32_t>> by_module;
-    for (uint32_t i = 0; i < profile_.locations.size(); ++i) {
-      const Location& location = profile_.locations[i];
-      if (location.line_count != 0) continue;
-      ++total_;
-      ModuleKey key;
-      if (location.mapping != kNoIndex) {
-        const Mapping& mapping = profile_.mappings[location.mapping];
-        key = {mapping.filename, mapping.build_id};
-      }
-      by_module[key].push_back(i);
-    }
+    CollectLocations();
     // Also when the caller's progress function throws to end this early.
     const absl::Cleanup set_flags = [this] { SetFlags(); };
-    for (const auto& [key, locations] : by_module) {
-      NameModule(key, locations);
-      done_ += locations.size();
-    }
+    NamingPool pool(MakeRequests());
+    const absl::Cleanup take_names = [this, &pool] { TakeNames(pool); };
+    pool.Run([this](std::string_view path, uint64_t done) {
+      if (progress_) {
+        progress_("naming " + std::string(BaseName(path)), done, total_);
+      }
+    });
   }
 
  private:
-  using FunctionKey = std::tuple<StringId, StringId, StringId, int64_t>;
-
-  static FunctionKey Key(const Function& function) {
-    return {function.name, function.system_name, function.filename,
-            function.start_line};
+  // What is no file is its own name: [jit], [heap], //anon.
+  static bool IsPseudo(std::string_view path) {
+    return path.empty() || path.starts_with("//") ||
+           (path.starts_with('[') && path != kVdsoPath);
   }
 
-  void NameModule(const ModuleKey& key,
-                  const std::vector<uint32_t>& locations) {
-    const std::string path(profile_.strings[key.filename]);
-    const bool is_pseudo =
-        path.empty() || path.starts_with('[') || path.starts_with("//");
-    if (is_pseudo && path != "[vdso]") {
-      // What is no file is its own name: [jit], [heap], //anon.
-      NameAll(locations, path.empty() ? "[unknown]" : path);
-      return;
-    }
-    Report(path, done_);
-    const std::string_view build_id = profile_.strings[key.build_id];
-    absl::StatusOr<std::unique_ptr<ModuleNames>> names =
-        is_pseudo ? ModuleNames::OpenVdso(build_id)
-                  : ModuleNames::Open(path, build_id);
-    if (!names.ok()) {
-      AddProblem(path + ": " + std::string(names.status().message()));
-      if (is_pseudo) NameAll(locations, path);
-      return;
-    }
-    NameLocations(**names, path, locations);
-  }
-
-  void NameLocations(ModuleNames& names, const std::string& path,
-                     const std::vector<uint32_t>& locations) {
-    // Sorted by address: neighbours share their unit's tables.
-    std::vector<std::pair<uint64_t, uint32_t>> by_address;
-    for (uint32_t i : locations) {
+  // Fills places_ with what lies in files, and names the rest.
+  void CollectLocations() {
+    for (uint32_t i = 0; i < profile_.locations.size(); ++i) {
       const Location& location = profile_.locations[i];
-      const Mapping& mapping = profile_.mappings[location.mapping];
-      const uint64_t offset =
-          location.address - mapping.memory_start + mapping.file_offset;
-      by_address.emplace_back(names.AddressOfOffset(offset).value_or(offset),
-                              i);
+      if (location.line_count != 0) continue;
+      Mapping mapping;
+      if (location.mapping != kNoIndex) {
+        mapping = profile_.mappings[location.mapping];
+      }
+      const std::string_view path = profile_.strings[mapping.filename];
+      if (IsPseudo(path)) {
+        SetName(i, path.empty() ? "[unknown]" : path);
+        continue;
+      }
+      places_.push_back(
+          {{mapping.filename, mapping.build_id},
+           location.address - mapping.memory_start + mapping.file_offset,
+           i});
     }
-    std::ranges::sort(by_address);
-    const std::string_view module = BaseName(path);
-    std::vector<NamedFrame> frames;
-    std::optional<uint64_t> last_address;
-    uint64_t named = 0;
-    for (const auto& [address, index] : by_address) {
-      if (address != last_address) frames = names.Find(address, module);
-      last_address = address;
-      SetFrames(index, frames);
-      if (++named % kProgressInterval == 0) Report(path, done_ + named);
+    std::ranges::sort(places_);
+  }
+
+  std::vector<NamingRequest> MakeRequests() {
+    std::vector<NamingRequest> requests;
+    const Place* last = nullptr;
+    for (const Place& place : places_) {
+      const bool is_new_module = last == nullptr || last->file != place.file;
+      if (is_new_module) {
+        paths_.emplace_back(profile_.strings[place.file.filename]);
+        requests.push_back(
+            {.path = paths_.back(),
+             .build_id = std::string(profile_.strings[place.file.build_id]),
+             .offsets = {}});
+        starts_.emplace_back();
+      }
+      if (is_new_module || last->offset != place.offset) {
+        requests.back().offsets.push_back(place.offset);
+        starts_.back().push_back(static_cast<size_t>(&place - &places_[0]));
+        ++total_;
+      }
+      last = &place;
+    }
+    return requests;
+  }
+
+  // The places of the address that a request has at `key`.
+  std::span<const Place> PlacesOf(size_t request, uint32_t key) const {
+    const size_t start = starts_[request][key];
+    size_t end = start + 1;
+    while (end < places_.size() && places_[end].file == places_[start].file &&
+           places_[end].offset == places_[start].offset) {
+      ++end;
+    }
+    return std::span(places_).subspan(start, end - start);
+  }
+
+  void TakeNames(const NamingPool& pool) {
+    for (size_t i = 0; i < pool.answers().size(); ++i) {
+      const NamingAnswer& answer = pool.answers()[i];
+      if (!answer.status.ok()) {
+        AddProblem(paths_[i] + ": " + std::string(answer.status.message()));
+        if (paths_[i] == kVdsoPath) NameAll(i, kVdsoPath);
+      }
+      for (const NameTable& names : answer.names) TakeTable(names, i);
     }
   }
 
-  void NameAll(const std::vector<uint32_t>& locations,
-               const std::string& name) {
-    NamedFrame frame;
-    frame.name = name;
-    frame.system_name = name;
-    for (uint32_t i : locations) SetFrames(i, {frame});
-  }
-
-  void SetFrames(uint32_t location, const std::vector<NamedFrame>& frames) {
+  void TakeTable(const NameTable& names, size_t request) {
+    std::vector<uint32_t> functions;
+    functions.reserve(names.functions().size());
+    for (const Function& function : names.functions()) {
+      const auto intern = [&](StringId id) {
+        return profile_.strings.Intern(names.strings()[id]);
+      };
+      functions.push_back(
+          functions_.Intern({.name = intern(function.name),
+                             .system_name = intern(function.system_name),
+                             .filename = intern(function.filename),
+                             .start_line = function.start_line},
+                            &profile_.functions));
+    }
     std::vector<Line> lines;
-    lines.reserve(frames.size());
-    for (const NamedFrame& frame : frames) {
-      lines.push_back({AddFunction(frame), frame.line});
+    for (const NameTable::Entry& entry : names.entries()) {
+      lines.clear();
+      for (const Line& line : names.lines(entry)) {
+        lines.push_back({functions[line.function], line.line});
+      }
+      for (const Place& place : PlacesOf(request, entry.key)) {
+        profile_.SetLines(profile_.locations[place.location], lines);
+      }
     }
-    profile_.SetLines(profile_.locations[location], lines);
   }
 
-  uint32_t AddFunction(const NamedFrame& frame) {
-    const Function function = {
-        .name = profile_.strings.Intern(frame.name),
-        .system_name = profile_.strings.Intern(frame.system_name),
-        .filename = profile_.strings.Intern(frame.file),
-        .start_line = frame.start_line,
-    };
-    const auto [entry, is_new] = functions_.try_emplace(
-        Key(function), static_cast<uint32_t>(profile_.functions.size()));
-    if (is_new) profile_.functions.push_back(function);
-    return entry->second;
+  void NameAll(size_t request, std::string_view name) {
+    for (uint32_t key = 0; key < starts_[request].size(); ++key) {
+      for (const Place& place : PlacesOf(request, key)) {
+        SetName(place.location, name);
+      }
+    }
+  }
+
+  void SetName(uint32_t location, std::string_view name) {
+    const StringId id = profile_.strings.Intern(name);
+    const Line line = {
+        functions_.Intern({.name = id, .system_name = id}, &profile_.functions),
+        0};
+    profile_.SetLines(profile_.locations[location], {&line, 1});
   }
 
   // What a mapping has is what its locations have: functions if all of them do,
@@ -184,17 +208,14 @@ class Symbolizer {
     }
   }
 
-  void Report(std::string_view path, uint64_t done) const {
-    if (progress_) {
-      progress_("naming " + std::string(BaseName(path)), done, total_);
-    }
-  }
-
   Profile& profile_;
   const Progress& progress_;
-  absl::flat_hash_map<FunctionKey, uint32_t> functions_;
-  uint64_t done_ = 0;  // locations of earlier modules
-  uint64_t total_ = 0;
+  FunctionTable functions_;
+  std::vector<Place> places_;  // sorted
+  // By request: its path, and where in places_ each of its offsets begins.
+  std::vector<std::string> paths_;
+  std::vector<std::vector<size_t>> starts_;
+  uint64_t total_ = 0;  // addresses
 };
 
 }  // namespace

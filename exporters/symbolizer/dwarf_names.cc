@@ -114,10 +114,16 @@ void DwarfNames::IndexUnits() {
   unit_at_.Seal();
 }
 
+std::optional<uint32_t> DwarfNames::UnitAt(uint64_t address) const {
+  const uint32_t* unit = unit_at_.Find(address);
+  if (unit == nullptr) return std::nullopt;
+  return *unit;
+}
+
 std::vector<DwarfFrame> DwarfNames::Find(uint64_t address) {
   std::vector<DwarfFrame> frames;
-  const uint32_t* unit_index = unit_at_.Find(address);
-  if (unit_index == nullptr) return frames;
+  const std::optional<uint32_t> unit_index = UnitAt(address);
+  if (!unit_index) return frames;
   DwarfUnit& unit = units_[*unit_index];
   unit.Walk(code_);
   DwarfFrame frame;

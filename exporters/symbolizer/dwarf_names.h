@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ class DwarfNames {
   // the address; one frame without names if only its line is known.
   // Not async-signal-safe: allocates.
   std::vector<DwarfFrame> Find(uint64_t address);
+
+  // The number of the unit that covers the address, if there is one.
+  std::optional<uint32_t> UnitAt(uint64_t address) const;
 
  private:
   DwarfNames(int fd, Elf* elf, Dwarf* dwarf, const CodeRange& code)

@@ -1,0 +1,140 @@
+#include "exporters/symbolizer/module_tables.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace unspool::exporters {
+namespace {
+
+// The addresses that executable segments span, as linked.
+CodeRange FindCode(const unwind::ElfFile& elf) {
+  uint64_t start = UINT64_MAX;
+  uint64_t end = 0;
+  for (size_t i = 0; i < elf.program_header_count(); ++i) {
+    const Elf64_Phdr header = elf.ProgramHeader(i);
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
+    start = std::min(start, header.p_vaddr);
+    end = std::max(end, header.p_vaddr + header.p_memsz);
+  }
+  return {start, end};
+}
+
+// The vDSO image of this process: whole pages that end with its sections.
+std::span<const uint8_t> VdsoBytes() {
+  const auto* start =
+      reinterpret_cast<const uint8_t*>(getauxval(AT_SYSINFO_EHDR));
+  if (start == nullptr) return {};
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);
+  return {start, header->e_shoff +
+                     size_t{header->e_shentsize} * size_t{header->e_shnum}};
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ModuleTables>> ModuleTables::Open(
+    const std::string& path, std::string_view build_id,
+    std::string_view debug_root) {
+  std::shared_ptr<ModuleTables> tables(new ModuleTables);
+  if (const int error = tables->file_.Open(path.c_str())) {
+    return absl::ErrnoToStatus(error, "cannot be read");
+  }
+  absl::Status status = tables->Load(tables->file_.bytes(), build_id);
+  if (!status.ok()) return status;
+  tables->path_ = path;
+  tables->LoadDebugFile(path, debug_root);
+  tables->symbols_.Seal();
+  return tables;
+}
+
+absl::StatusOr<std::shared_ptr<const ModuleTables>> ModuleTables::OpenVdso(
+    std::string_view build_id) {
+  std::shared_ptr<ModuleTables> tables(new ModuleTables);
+  absl::Status status = tables->Load(VdsoBytes(), build_id);
+  if (!status.ok()) return status;
+  tables->symbols_.Seal();
+  return tables;
+}
+
+absl::Status ModuleTables::Load(std::span<const uint8_t> bytes,
+                                std::string_view build_id) {
+  const unwind::ElfError error = elf_.Parse(bytes);
+  if (error != unwind::ElfError::kNone) {
+    return absl::InvalidArgumentError(unwind::ElfErrorText(error));
+  }
+  if (!build_id.empty() && BuildIdHex(elf_) != build_id) {
+    return absl::InvalidArgumentError(
+        "is not the file that was recorded: its build id differs");
+  }
+  symbols_.Add(elf_);
+  return absl::OkStatus();
+}
+
+void ModuleTables::LoadDebugFile(const std::string& path,
+                                 std::string_view debug_root) {
+  const std::string debug_path = FindDebugFile(elf_, path, debug_root);
+  unwind::ElfFile debug_elf;
+  if (debug_path.empty() || debug_file_.Open(debug_path.c_str()) != 0 ||
+      debug_elf.Parse(debug_file_.bytes()) != unwind::ElfError::kNone) {
+    return;
+  }
+  symbols_.Add(debug_elf);
+  debug_path_ = debug_path;
+}
+
+std::unique_ptr<DwarfNames> ModuleTables::OpenDwarf() const {
+  const CodeRange code = FindCode(elf_);
+  for (const std::string& path : {path_, debug_path_}) {
+    if (path.empty()) continue;
+    std::unique_ptr<DwarfNames> dwarf = DwarfNames::Open(path, code);
+    if (dwarf != nullptr) return dwarf;
+  }
+  return nullptr;
+}
+
+std::optional<uint64_t> ModuleTables::AddressOfOffset(
+    uint64_t file_offset) const {
+  std::optional<uint64_t> found;
+  for (size_t i = 0; i < elf_.program_header_count(); ++i) {
+    const Elf64_Phdr header = elf_.ProgramHeader(i);
+    if (header.p_type != PT_LOAD ||
+        file_offset - header.p_offset >= header.p_filesz) {
+      continue;
+    }
+    const uint64_t address = file_offset - header.p_offset + header.p_vaddr;
+    // Segments may share bytes of the file; a sample is in one that executes.
+    if ((header.p_flags & PF_X) != 0) return address;
+    if (!found) found = address;
+  }
+  return found;
+}
+
+const FdeRanges& ModuleTables::fdes() const {
+  std::call_once(fdes_once_, [this] { fdes_.emplace(elf_); });
+  return *fdes_;
+}
+
+const Symbol* ModuleTables::FindSymbol(uint64_t address) const {
+  const Symbol* symbol = symbols_.Find(address);
+  if (symbol == nullptr || symbol->has_size) return symbol;
+  const std::optional<uint64_t> fde_start = fdes().FindStart(address);
+  if (!fde_start) {
+    // Code without an FDE behind a function that has one.
+    return fdes().FindStart(symbol->start) ? nullptr : symbol;
+  }
+  return *fde_start <= symbol->start ? symbol : nullptr;
+}
+
+std::string ModuleTables::NameByFde(uint64_t address,
+                                    std::string_view module) const {
+  const std::optional<uint64_t> start = fdes().FindStart(address);
+  if (start && fdes().FindStart(elf_.entry()) == start) return "_start";
+  char offset[32];
+  std::snprintf(offset, sizeof(offset), "+0x%llx",
+                static_cast<unsigned long long>(start.value_or(address)));
+  return std::string(module) + offset;
+}
+
+}  // namespace unspool::exporters

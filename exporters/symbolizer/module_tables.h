@@ -1,0 +1,78 @@
+// What all threads that name addresses of one module share: its files, their
+// symbols, and where its functions begin.
+
+#ifndef UNSPOOL_EXPORTERS_SYMBOLIZER_MODULE_TABLES_H_
+#define UNSPOOL_EXPORTERS_SYMBOLIZER_MODULE_TABLES_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "exporters/symbolizer/debug_file.h"
+#include "exporters/symbolizer/dwarf_names.h"
+#include "exporters/symbolizer/fde_ranges.h"
+#include "exporters/symbolizer/symbol_table.h"
+#include "unwind/load/elf_file.h"
+#include "unwind/load/mapped_file.h"
+
+namespace unspool::exporters {
+
+// Thread rule: any number of threads may call the members.
+class ModuleTables {
+ public:
+  // Opens the file at `path` and what belongs to it. `build_id` (hex) is the
+  // one that was recorded; "" takes any file.
+  // NotFound and the like: no such file. InvalidArgument: not ELF, or not the
+  // file that was recorded.
+  // Not async-signal-safe: allocates, reads files.
+  static absl::StatusOr<std::shared_ptr<const ModuleTables>> Open(
+      const std::string& path, std::string_view build_id,
+      std::string_view debug_root = kDebugRoot);
+
+  // The same for the [vdso] of this process.
+  static absl::StatusOr<std::shared_ptr<const ModuleTables>> OpenVdso(
+      std::string_view build_id);
+
+  // A reader of the module's DWARF, the file's own or its debug file's; each
+  // thread wants one of its own. Null if there is none.
+  // Not async-signal-safe: allocates, reads files.
+  std::unique_ptr<DwarfNames> OpenDwarf() const;
+
+  // The ELF virtual address of the byte at `file_offset`, if it is loaded.
+  std::optional<uint64_t> AddressOfOffset(uint64_t file_offset) const;
+
+  // The symbol that covers the address; null if there is none. One without a
+  // size is believed unless an FDE says that another function is there.
+  // Not async-signal-safe: allocates.
+  const Symbol* FindSymbol(uint64_t address) const;
+
+  // A name for code without a symbol: "_start" at the program's entry, else
+  // `module`+0x… with the first address of its FDE, else with the address.
+  // Not async-signal-safe: allocates.
+  std::string NameByFde(uint64_t address, std::string_view module) const;
+
+ private:
+  ModuleTables() = default;
+  absl::Status Load(std::span<const uint8_t> bytes, std::string_view build_id);
+  void LoadDebugFile(const std::string& path, std::string_view debug_root);
+  const FdeRanges& fdes() const;
+
+  unwind::MappedFile file_;
+  unwind::MappedFile debug_file_;
+  unwind::ElfFile elf_;
+  SymbolTable symbols_;
+  std::string path_;        // "" for the vDSO
+  std::string debug_path_;  // "" if there is no debug file
+  mutable std::once_flag fdes_once_;
+  mutable std::optional<FdeRanges> fdes_;  // read when first needed
+};
+
+}  // namespace unspool::exporters
+
+#endif  // UNSPOOL_EXPORTERS_SYMBOLIZER_MODULE_TABLES_H_

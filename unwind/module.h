@@ -25,6 +25,7 @@ struct BuildId {
   static constexpr size_t kMaxSize = 32;
   uint8_t size = 0;
   std::array<uint8_t, kMaxSize> bytes{};
+  bool operator==(const BuildId&) const = default;
 };
 
 struct Module {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ namespace {
 
 using unwind::TestElf;
 
-std::string Hex(const TestElf& image) {
+std::string Hex(const std::vector<uint8_t>& bytes) {
   std::string hex;
-  for (const uint8_t byte : image.Bytes()) {
+  for (const uint8_t byte : bytes) {
     char digits[3];
     std::snprintf(digits, sizeof(digits), "%02x", byte);
     hex += digits;
@@ -50,16 +51,34 @@ TestElf WithCountsInSectionZero() {
   return image;
 }
 
+// The note's section is one of 16 zeros, compressed by zlib.
+std::vector<uint8_t> WithCompressedSection() {
+  constexpr uint8_t kZeros[] = {0x78, 0x9c, 0x63, 0x60, 0x40, 0x05,
+                                0x00, 0x00, 0x10, 0x00, 0x01};
+  const Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB,
+                             .ch_reserved = 0,
+                             .ch_size = 16,
+                             .ch_addralign = 1};
+  TestElf image;
+  image.sections[1].sh_flags |= SHF_COMPRESSED;
+  std::vector<uint8_t> bytes = image.Bytes();
+  memcpy(&bytes[TestElf::kNote], &header, sizeof(header));
+  memcpy(&bytes[TestElf::kNote + sizeof(header)], kZeros, sizeof(kZeros));
+  return bytes;
+}
+
 }  // namespace
 
 std::span<const FuzzSeed> FuzzSeeds() {
-  static const std::string kWhole = Hex(TestElf());
-  static const std::string kNoSections = Hex(WithoutSections());
-  static const std::string kExtended = Hex(WithCountsInSectionZero());
-  static const std::array<FuzzSeed, 3> kSeeds = {{
+  static const std::string kWhole = Hex(TestElf().Bytes());
+  static const std::string kNoSections = Hex(WithoutSections().Bytes());
+  static const std::string kExtended = Hex(WithCountsInSectionZero().Bytes());
+  static const std::string kCompressed = Hex(WithCompressedSection());
+  static const std::array<FuzzSeed, 4> kSeeds = {{
       {"whole", kWhole.c_str()},
       {"no_sections", kNoSections.c_str()},
       {"counts_in_section_zero", kExtended.c_str()},
+      {"compressed", kCompressed.c_str()},
   }};
   return kSeeds;
 }

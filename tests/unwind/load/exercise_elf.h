@@ -10,9 +10,13 @@
 #include <optional>
 #include <span>
 
+#include "unwind/load/debug_link.h"
 #include "unwind/load/elf_file.h"
+#include "unwind/load/section_data.h"
 
 namespace unspool::unwind {
+
+inline constexpr uint64_t kMaxInflated = 1 << 20;
 
 // Aborts if a range is outside of `bytes`; sanitizers see the rest.
 inline void ExerciseElf(std::span<const uint8_t> bytes) {
@@ -37,10 +41,17 @@ inline void ExerciseElf(std::span<const uint8_t> bytes) {
   }
   for (size_t i = 0; i < elf.section_count(); ++i) {
     check(elf.Contents(elf.Section(i)));
+    SectionData data;
+    if (data.Load(elf, elf.Section(i), kMaxInflated) == SectionError::kNone &&
+        data.is_inflated() && data.bytes().size() > kMaxInflated) {
+      abort();
+    }
   }
   check(elf.EhFrameHdr());
   check(elf.EhFrame());
   check(elf.LoadedFrom(elf.entry()));
+  ReadDebugLink(elf);
+  ReadDebugAltLink(elf);
   if (elf.FindBuildId().size > BuildId::kMaxSize) abort();
   std::array<Segment, 2> segments;
   if (elf.ExecutableSegments(segments) > elf.program_header_count()) abort();

@@ -148,6 +148,11 @@ void NamingPool::Run(const Report& report) {
   if (error_ != nullptr) std::rethrow_exception(error_);
 }
 
+std::vector<std::string> NamingPool::Problems(size_t request) const {
+  const ModuleTables* tables = tables_[request].get();
+  return tables == nullptr ? std::vector<std::string>() : tables->problems();
+}
+
 void NamingPool::Wait(const Report& report) {
   std::unique_lock lock(mutex_);
   while (!stop_ && (!queue_.empty() || running_ > 0)) {

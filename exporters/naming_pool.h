@@ -56,6 +56,10 @@ class NamingPool {
   // One per request. The same requests get the same answers, in the same order.
   const std::vector<NamingAnswer>& answers() const { return answers_; }
 
+  // Files of a request that were found and not used, or that are missing: one
+  // line each. Precondition: Run has returned.
+  std::vector<std::string> Problems(size_t request) const;
+
  private:
   struct Task {
     uint32_t module;

@@ -127,6 +127,7 @@ class Symbolizer {
         AddProblem(paths_[i] + ": " + std::string(answer.status.message()));
         if (paths_[i] == kVdsoPath) NameAll(i, kVdsoPath);
       }
+      for (const std::string& problem : pool.Problems(i)) AddProblem(problem);
       for (const NameTable& names : answer.names) TakeTable(names, i);
     }
   }

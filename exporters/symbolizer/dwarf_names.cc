@@ -1,9 +1,6 @@
 #include "exporters/symbolizer/dwarf_names.h"
 
 #include <dwarf.h>
-#include <fcntl.h>
-#include <libelf.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -75,36 +72,30 @@ void SetLine(Dwarf_Die* unit, uint64_t address, DwarfFrame* frame) {
 
 }  // namespace
 
-std::unique_ptr<DwarfNames> DwarfNames::Open(const std::string& path,
+std::unique_ptr<DwarfNames> DwarfNames::Open(const DebugFiles& files,
                                              const CodeRange& code) {
-  elf_version(EV_CURRENT);
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
-  Dwarf* dwarf =
-      elf == nullptr ? nullptr : dwarf_begin_elf(elf, DWARF_C_READ, nullptr);
-  if (dwarf == nullptr) {
-    elf_end(elf);
-    close(fd);
-    return nullptr;
-  }
-  std::unique_ptr<DwarfNames> names(new DwarfNames(fd, elf, dwarf, code));
+  if (files.dwarf() == nullptr) return nullptr;
+  std::unique_ptr<DwarfNames> names(new DwarfNames(files, code));
+  if (names->dwarf_.get() == nullptr) return nullptr;
   names->IndexUnits();
-  // A stripped file may have kept .debug_frame: not what names come from.
-  return names->units_.empty() ? nullptr : std::move(names);
+  return names;
 }
 
-DwarfNames::~DwarfNames() {
-  dwarf_end(dwarf_);
-  elf_end(elf_);
-  close(fd_);
+DwarfNames::DwarfNames(const DebugFiles& files, const CodeRange& code)
+    : alt_(files.alt() == nullptr ? DwarfHandle()
+                                  : DwarfHandle(files.alt()->list())),
+      dwarf_(files.dwarf()->list()),
+      code_(code) {
+  if (dwarf_.get() != nullptr && alt_.get() != nullptr) {
+    dwarf_setalt(dwarf_.get(), alt_.get());
+  }
 }
 
 void DwarfNames::IndexUnits() {
   Dwarf_CU* cu = nullptr;
   Dwarf_Die die;
-  while (dwarf_get_units(dwarf_, cu, &cu, nullptr, nullptr, &die, nullptr) ==
-         0) {
+  while (dwarf_get_units(dwarf_.get(), cu, &cu, nullptr, nullptr, &die,
+                         nullptr) == 0) {
     const auto index = static_cast<uint32_t>(units_.size());
     units_.emplace_back(die);
     ForEachCodeRange(&die, code_, [this, index](uint64_t start, uint64_t end) {
@@ -169,7 +160,7 @@ std::string DwarfNames::QualifiedName(Dwarf_Die* die) {
 // share (dwz).
 DwarfUnit* DwarfNames::UnitOf(Dwarf_Die* die) {
   Dwarf_Die unit_die;
-  if (dwarf_cu_getdwarf(die->cu) != dwarf_ ||
+  if (dwarf_cu_getdwarf(die->cu) != dwarf_.get() ||
       dwarf_diecu(die, &unit_die, nullptr, nullptr) == nullptr) {
     return nullptr;
   }

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "exporters/symbolizer/debug_files.h"
+#include "exporters/symbolizer/dwarf_handle.h"
 #include "exporters/symbolizer/dwarf_unit.h"
 #include "exporters/symbolizer/interval_map.h"
 
@@ -35,12 +37,12 @@ struct DwarfFrame {
 // Thread rule: one thread at a time (libdw fills caches).
 class DwarfNames {
  public:
-  // Opens the DWARF in the file at `path`; code outside `code` is ignored.
-  // Returns null if there is no DWARF that can be read.
+  // Opens the DWARF of a module, whose files must outlive this object; code
+  // outside `code` is ignored. Returns null if there is no DWARF that can be
+  // read.
   // Not async-signal-safe: allocates.
-  static std::unique_ptr<DwarfNames> Open(const std::string& path,
+  static std::unique_ptr<DwarfNames> Open(const DebugFiles& files,
                                           const CodeRange& code);
-  ~DwarfNames();
   DwarfNames(const DwarfNames&) = delete;
   DwarfNames& operator=(const DwarfNames&) = delete;
 
@@ -54,17 +56,15 @@ class DwarfNames {
   std::optional<uint32_t> UnitAt(uint64_t address) const;
 
  private:
-  DwarfNames(int fd, Elf* elf, Dwarf* dwarf, const CodeRange& code)
-      : fd_(fd), elf_(elf), dwarf_(dwarf), code_(code) {}
+  DwarfNames(const DebugFiles& files, const CodeRange& code);
 
   void IndexUnits();
   void SetNames(Dwarf_Die* die, DwarfFrame* frame);
   std::string QualifiedName(Dwarf_Die* die);
   DwarfUnit* UnitOf(Dwarf_Die* die);
 
-  const int fd_;
-  Elf* const elf_;
-  Dwarf* const dwarf_;
+  const DwarfHandle alt_;  // what dwarf_ refers to
+  const DwarfHandle dwarf_;
   const CodeRange code_;
   std::vector<DwarfUnit> units_;  // in the order of the file
   IntervalMap<uint32_t> unit_at_;

@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "exporters/symbolizer/debug_file.h"
+#include "exporters/symbolizer/debug_files.h"
 #include "exporters/symbolizer/dwarf_names.h"
 #include "exporters/symbolizer/module_tables.h"
 

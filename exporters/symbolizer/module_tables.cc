@@ -43,8 +43,10 @@ absl::StatusOr<std::shared_ptr<const ModuleTables>> ModuleTables::Open(
   }
   absl::Status status = tables->Load(tables->file_.bytes(), build_id);
   if (!status.ok()) return status;
-  tables->path_ = path;
-  tables->LoadDebugFile(path, debug_root);
+  tables->debug_files_.Load(tables->elf_, tables->file_.id(), path, debug_root);
+  for (const unwind::ElfFile* file : tables->debug_files_.symbol_files()) {
+    tables->symbols_.Add(*file);
+  }
   tables->symbols_.Seal();
   return tables;
 }
@@ -72,26 +74,8 @@ absl::Status ModuleTables::Load(std::span<const uint8_t> bytes,
   return absl::OkStatus();
 }
 
-void ModuleTables::LoadDebugFile(const std::string& path,
-                                 std::string_view debug_root) {
-  const std::string debug_path = FindDebugFile(elf_, path, debug_root);
-  unwind::ElfFile debug_elf;
-  if (debug_path.empty() || debug_file_.Open(debug_path.c_str()) != 0 ||
-      debug_elf.Parse(debug_file_.bytes()) != unwind::ElfError::kNone) {
-    return;
-  }
-  symbols_.Add(debug_elf);
-  debug_path_ = debug_path;
-}
-
 std::unique_ptr<DwarfNames> ModuleTables::OpenDwarf() const {
-  const CodeRange code = FindCode(elf_);
-  for (const std::string& path : {path_, debug_path_}) {
-    if (path.empty()) continue;
-    std::unique_ptr<DwarfNames> dwarf = DwarfNames::Open(path, code);
-    if (dwarf != nullptr) return dwarf;
-  }
-  return nullptr;
+  return DwarfNames::Open(debug_files_, FindCode(elf_));
 }
 
 std::optional<uint64_t> ModuleTables::AddressOfOffset(

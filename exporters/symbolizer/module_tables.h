@@ -11,10 +11,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "exporters/symbolizer/debug_file.h"
+#include "exporters/symbolizer/debug_files.h"
 #include "exporters/symbolizer/dwarf_names.h"
 #include "exporters/symbolizer/fde_ranges.h"
 #include "exporters/symbolizer/symbol_table.h"
@@ -44,6 +45,10 @@ class ModuleTables {
   // Not async-signal-safe: allocates, reads files.
   std::unique_ptr<DwarfNames> OpenDwarf() const;
 
+  // Files that were found and are not used, one line each: "PATH: why".
+  // Not async-signal-safe: allocates.
+  std::vector<std::string> problems() const { return debug_files_.problems(); }
+
   // The ELF virtual address of the byte at `file_offset`, if it is loaded.
   std::optional<uint64_t> AddressOfOffset(uint64_t file_offset) const;
 
@@ -60,15 +65,12 @@ class ModuleTables {
  private:
   ModuleTables() = default;
   absl::Status Load(std::span<const uint8_t> bytes, std::string_view build_id);
-  void LoadDebugFile(const std::string& path, std::string_view debug_root);
   const FdeRanges& fdes() const;
 
   unwind::MappedFile file_;
-  unwind::MappedFile debug_file_;
   unwind::ElfFile elf_;
+  DebugFiles debug_files_;
   SymbolTable symbols_;
-  std::string path_;        // "" for the vDSO
-  std::string debug_path_;  // "" if there is no debug file
   mutable std::once_flag fdes_once_;
   mutable std::optional<FdeRanges> fdes_;  // read when first needed
 };

@@ -1,0 +1,106 @@
+#include "exporters/symbolizer/debug_files.h"
+
+#include <elfutils/libdw.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "unwind/load/debug_link.h"
+#include "unwind/load/inflate.h"
+
+namespace unspool::exporters {
+namespace {
+
+// Symbols only: those of a browser take some 30 MiB.
+constexpr size_t kMaxMiniSize = size_t{256} << 20;
+
+bool HasUnits(const DwarfSections& sections) {
+  const DwarfHandle handle(sections.list());
+  Dwarf_CU* cu = nullptr;
+  return handle.get() != nullptr &&
+         dwarf_get_units(handle.get(), nullptr, &cu, nullptr, nullptr, nullptr,
+                         nullptr) == 0;
+}
+
+}  // namespace
+
+std::string BuildIdHex(const unwind::ElfFile& elf) {
+  return unwind::ToText(elf.FindBuildId()).text;
+}
+
+void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
+                      const std::string& path, std::string_view debug_root) {
+  const std::string debug_folder(debug_root);
+  unwind::DebugFileQuery query = {.path = path.c_str(),
+                                  .id = id,
+                                  .root = "",
+                                  .debug_folder = debug_folder.c_str()};
+  has_debug_file_ = debug_file_.Find(elf, query, Rejected());
+  LoadMiniSymbols(elf, path);
+  dwarf_ = ReadDwarf(elf, path);
+  const unwind::ElfFile* dwarf_elf = &elf;
+  if (!dwarf_ && has_debug_file_) {
+    dwarf_ = ReadDwarf(debug_file_.elf(), debug_file_.path());
+    dwarf_elf = &debug_file_.elf();
+    query.path = debug_file_.path();
+    query.root = debug_file_.root();
+  }
+  if (dwarf_) LoadAlt(*dwarf_elf, query);
+}
+
+void DebugFiles::LoadMiniSymbols(const unwind::ElfFile& elf,
+                                 const std::string& path) {
+  const auto section = elf.FindSection(".gnu_debugdata");
+  const auto contents = section ? elf.Contents(*section) : std::nullopt;
+  if (!contents) return;
+  const std::span<const uint8_t> bytes =
+      unwind::InflateXz(contents->bytes, kMaxMiniSize, &mini_bytes_);
+  if (mini_.Parse(bytes) != unwind::ElfError::kNone) {
+    problems_.push_back(path +
+                        ": .gnu_debugdata is damaged: its symbols are missing");
+  }
+}
+
+void DebugFiles::LoadAlt(const unwind::ElfFile& elf,
+                         const unwind::DebugFileQuery& query) {
+  if (alt_file_.FindAlt(elf, query, Rejected())) {
+    alt_ = ReadDwarf(alt_file_.elf(), alt_file_.path());
+  } else if (const auto link = unwind::ReadDebugAltLink(elf)) {
+    problems_.push_back(std::string(query.path) + ": the file " +
+                        std::string(link->path) +
+                        " that it shares with others is missing");
+  }
+}
+
+std::optional<DwarfSections> DebugFiles::ReadDwarf(const unwind::ElfFile& elf,
+                                                   const std::string& path) {
+  std::optional<DwarfSections> sections(std::in_place);
+  absl::Status status = sections->Load(elf);
+  if (absl::IsNotFound(status)) return std::nullopt;
+  if (status.ok() && !HasUnits(*sections)) {
+    status = absl::InvalidArgumentError(".debug_info is damaged");
+  }
+  if (status.ok()) return sections;
+  problems_.push_back(path + ": " + std::string(status.message()));
+  return std::nullopt;
+}
+
+unwind::RejectedFiles DebugFiles::Rejected() {
+  return {.report =
+              [](void* files, const char* path, const char* why) {
+                static_cast<DebugFiles*>(files)->problems_.push_back(
+                    std::string(path) + ": " + why);
+              },
+          .context = this};
+}
+
+std::vector<const unwind::ElfFile*> DebugFiles::symbol_files() const {
+  std::vector<const unwind::ElfFile*> files;
+  if (has_debug_file_) files.push_back(&debug_file_.elf());
+  if (mini_.section_count() > 0) files.push_back(&mini_);
+  return files;
+}
+
+}  // namespace unspool::exporters

@@ -1,0 +1,136 @@
+// Where names come from: compressed sections, debug files, .gnu_debugdata,
+// files that dwz made. The same code must get the same names from all of them.
+
+#include "exporters/symbolizer/debug_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/exporters/symbolizer/program_folder.h"
+
+namespace unspool::exporters {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class DebugFilesTest : public ProgramFolder {
+ protected:
+  // Names of what the folder's ./whole has at the addresses of its functions.
+  void SetUp() override {
+    Copy("templates_gcc5", "whole");
+    expected_ = NamesOf("whole");
+    ASSERT_GT(expected_.size(), 500u);
+  }
+
+  std::vector<std::string> expected_;
+};
+
+TEST_F(DebugFilesTest, CompressedSectionsGiveTheSameNames) {
+  for (const char* method : {"zlib-gabi", "zlib-gnu", "zstd"}) {
+    Run(std::string("objcopy --compress-debug-sections=") + method +
+        " whole packed");
+    EXPECT_TRUE(NamesOf("packed") == expected_) << method;
+    EXPECT_THAT(ProblemsOf("packed"), IsEmpty());
+  }
+}
+
+TEST_F(DebugFilesTest, AnUnknownCompressionIsNamedAndSymbolsAreUsed) {
+  Run("objcopy --compress-debug-sections=zstd whole packed");
+  Patch("packed", ".debug_str", 0, 77);
+  EXPECT_THAT(ProblemsOf("packed"),
+              ElementsAre(Path("packed") +
+                          ": .debug_str is compressed by a method that is "
+                          "neither zlib nor zstd (ch_type 77)"));
+  EXPECT_EQ(NameAt("packed", "main"), "main :0");
+}
+
+TEST_F(DebugFilesTest, DamagedDwarfIsReportedAndSymbolsAreUsed) {
+  Run("objcopy --compress-debug-sections=zstd whole packed");
+  Patch("packed", ".debug_info", 24, 1);
+  EXPECT_THAT(ProblemsOf("packed"),
+              ElementsAre(Path("packed") + ": .debug_info does not decompress "
+                                           "to what it states"));
+  EXPECT_EQ(NameAt("packed", "main"), "main :0");
+  Copy("templates_gcc5", "bad");
+  for (int i = 0; i < 8; ++i) Patch("bad", ".debug_info", i, 0xff);
+  EXPECT_THAT(ProblemsOf("bad"),
+              ElementsAre(Path("bad") + ": .debug_info is damaged"));
+  EXPECT_EQ(NameAt("bad", "main"), "main :0");
+}
+
+TEST_F(DebugFilesTest, ADebugFileGivesTheSameNames) {
+  Run("objcopy --only-keep-debug --compress-debug-sections=zstd whole "
+      "whole.debug && strip -s -o bare whole "
+      "&& objcopy --add-gnu-debuglink=whole.debug bare");
+  EXPECT_TRUE(NamesOf("bare") == expected_);
+  EXPECT_THAT(ProblemsOf("bare"), IsEmpty());
+  Run("echo >>whole.debug");
+  EXPECT_THAT(ProblemsOf("bare"),
+              ElementsAre(Path("whole.debug") +
+                          ": is of another build: its checksum is not that of "
+                          ".gnu_debuglink"));
+}
+
+// Also one that has DWARF, but of another build: its lines would be wrong.
+TEST_F(DebugFilesTest, ADebugFileByBuildIdIsCheckedForIt) {
+  Run("strip -s -o bare whole && mkdir -p $(dirname debug/" + IdPath("whole") +
+      ")");
+  Run("cp " + ProgramPath("templates_clang4") + " debug/" + IdPath("whole"));
+  EXPECT_THAT(ProblemsOf("bare"),
+              ElementsAre(HasSubstr("is of another build: its build id")));
+  Run("objcopy --only-keep-debug whole debug/" + IdPath("whole"));
+  EXPECT_TRUE(NamesOf("bare") == expected_);
+  EXPECT_THAT(ProblemsOf("bare"), IsEmpty());
+}
+
+TEST_F(DebugFilesTest, ADebugFileHidesNoSymbol) {
+  Copy("exported", "whole");
+  Run("objcopy --only-keep-debug --strip-symbol=exported whole whole.debug"
+      " && strip -s -o bare whole"
+      " && objcopy --add-gnu-debuglink=whole.debug bare");
+  EXPECT_EQ(NameAt("bare", "exported", "whole"), "exported :0");  // .dynsym
+  EXPECT_EQ(NameAt("bare", "hidden_first", "whole"), "hidden_first :0");
+}
+
+TEST_F(DebugFilesTest, MiniDebugInfoNamesWhatIsNotExported) {
+  Copy("exported", "whole");
+  Run("objcopy --only-keep-debug --keep-symbol=hidden_first "
+      "--keep-symbol=hidden_second -S --remove-section=.comment whole mini"
+      " && xz -k mini && strip -s -o bare whole"
+      " && objcopy --add-section .gnu_debugdata=mini.xz bare");
+  EXPECT_EQ(NameAt("bare", "hidden_first", "whole"), "hidden_first :0");
+  EXPECT_EQ(NameAt("bare", "hidden_second", "whole"), "hidden_second :0");
+  EXPECT_EQ(NameAt("bare", "exported", "whole"), "exported :0");
+  EXPECT_THAT(ProblemsOf("bare"), IsEmpty());
+}
+
+TEST_F(DebugFilesTest, DamagedMiniDebugInfoIsReportedAndIgnored) {
+  Copy("exported", "whole");
+  Run("head -c 5000 /dev/urandom >noise && strip -s -o bare whole"
+      " && objcopy --add-section .gnu_debugdata=noise bare");
+  EXPECT_EQ(NameAt("bare", "exported", "whole"), "exported :0");
+  EXPECT_THAT(ProblemsOf("bare"),
+              ElementsAre(Path("bare") + ": .gnu_debugdata is damaged: its "
+                                         "symbols are missing"));
+}
+
+// Two files with the same functions, as dwz treats a package's.
+TEST_F(DebugFilesTest, WhatDwzSharedGivesTheSameNames) {
+  Run("cp whole other && dwz -m common whole other");
+  EXPECT_TRUE(NamesOf("whole") == expected_);
+  EXPECT_THAT(ProblemsOf("whole"), IsEmpty());
+  Run("objcopy --compress-debug-sections=zstd common");
+  EXPECT_TRUE(NamesOf("other") == expected_);
+  Run("mv common gone");
+  EXPECT_THAT(ProblemsOf("whole"),
+              ElementsAre(Path("whole") + ": the file common that it shares "
+                                          "with others is missing"));
+}
+
+}  // namespace
+}  // namespace unspool::exporters

@@ -1,0 +1,110 @@
+#include "tests/exporters/symbolizer/program_folder.h"
+
+#include <memory>
+#include <sstream>
+
+#include "exporters/frame_names.h"
+#include "exporters/symbolizer/module_names.h"
+#include "exporters/symbolizer/module_tables.h"
+#include "unwind/load/elf_file.h"
+#include "unwind/load/mapped_file.h"
+
+namespace unspool::exporters {
+namespace {
+
+std::string FrameText(const NamedFrame& frame) {
+  return frame.name + " " + std::string(BaseName(frame.file)) + ":" +
+         std::to_string(frame.line);
+}
+
+// The middle of every function that has a size.
+std::vector<uint64_t> FunctionAddresses(const std::string& path) {
+  std::vector<uint64_t> addresses;
+  const CommandResult nm = RunCommand("nm -S --defined-only " + path);
+  for (const std::string& line : SplitLines(nm.out)) {
+    std::istringstream in(line);
+    uint64_t start = 0;
+    uint64_t size = 0;
+    std::string type;
+    if (in >> std::hex >> start >> size >> type &&
+        type.find_first_of("tTwW") != std::string::npos) {
+      addresses.push_back(start + size / 2);
+    }
+  }
+  return addresses;
+}
+
+}  // namespace
+
+ProgramFolder::ProgramFolder() {
+  EXPECT_EQ(RunCommand("mkdir -p " + folder_ + "/debug").status, 0);
+}
+
+ProgramFolder::~ProgramFolder() { RunCommand("rm -r " + folder_); }
+
+std::string ProgramFolder::Path(const std::string& name) const {
+  return folder_ + "/" + name;
+}
+
+void ProgramFolder::Run(const std::string& command) {
+  const CommandResult result = RunCommand("cd " + folder_ + " && " + command);
+  ASSERT_EQ(result.status, 0) << command << ": " << result.err;
+}
+
+void ProgramFolder::Copy(const std::string& program, const std::string& name) {
+  Run("cp " + ProgramPath(program) + " " + name);
+}
+
+void ProgramFolder::Patch(const std::string& name, const char* section,
+                          size_t offset, uint8_t value) {
+  std::string bytes = ReadFile(Path(name));
+  unwind::ElfFile elf;
+  ASSERT_EQ(
+      elf.Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}),
+      unwind::ElfError::kNone);
+  const auto header = elf.FindSection(section);
+  ASSERT_TRUE(header.has_value()) << section;
+  bytes.at(header->sh_offset + offset) = static_cast<char>(value);
+  WriteFileOrDie(Path(name), bytes);
+}
+
+std::string ProgramFolder::IdPath(const std::string& name) {
+  const std::string id = BuildIdByReadelf(Path(name));
+  return ".build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
+}
+
+std::vector<std::string> ProgramFolder::NamesOf(const std::string& name) {
+  std::vector<std::string> texts;
+  const auto names = ModuleNames::Open(Path(name), "", Path("debug"));
+  EXPECT_TRUE(names.ok()) << names.status();
+  if (!names.ok()) return texts;
+  for (uint64_t address : FunctionAddresses(Path("whole"))) {
+    for (const NamedFrame& frame : (*names)->Find(address, "module")) {
+      texts.push_back(FrameText(frame));
+    }
+  }
+  return texts;
+}
+
+std::string ProgramFolder::NameAt(const std::string& name,
+                                  const std::string& symbol,
+                                  const std::string& whole) {
+  const auto names = ModuleNames::Open(Path(name), "", Path("debug"));
+  EXPECT_TRUE(names.ok()) << names.status();
+  if (!names.ok()) return "";
+  const uint64_t address = SymbolAddress(Path(whole), symbol);
+  return FrameText((*names)->Find(address, "module").back());
+}
+
+std::vector<std::string> ProgramFolder::ProblemsOf(const std::string& name) {
+  const auto tables = ModuleTables::Open(Path(name), "", Path("debug"));
+  EXPECT_TRUE(tables.ok()) << tables.status();
+  if (!tables.ok()) return {};
+  ModuleNames names(*tables);
+  for (uint64_t address : FunctionAddresses(Path("whole"))) {
+    names.Find(address, "module");
+  }
+  return (*tables)->problems();
+}
+
+}  // namespace unspool::exporters

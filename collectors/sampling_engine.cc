@@ -40,6 +40,11 @@ int64_t RestNs(const ThreadState& state, uint64_t cpu_ns) {
                               state.weight_ns.load(std::memory_order_relaxed));
 }
 
+bool HasRecord(const ThreadState& state) {
+  return state.samples.load(std::memory_order_relaxed) != 0 ||
+         state.losses.load(std::memory_order_relaxed) != 0;
+}
+
 }  // namespace
 
 SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
@@ -93,10 +98,6 @@ void SamplingEngine::Stop(const sigset_t& own_mask) {
   threads_.ForEach([&](ThreadState& state) {
     state.source.Delete();
     WaitForHandler(state);
-    TaskName name{};
-    if (ReadTaskName(threads_.tid(state), name)) {
-      recorder_->UpdateName(state, name);
-    }
     NoteMissed(state, own_mask);
     Retire(state);
   });
@@ -105,7 +106,6 @@ void SamplingEngine::Stop(const sigset_t& own_mask) {
 ThreadState* SamplingEngine::PrepareThread(const ThreadState::Start& start,
                                            const StackRequest& stack) {
   if (!running_.load()) return nullptr;
-  QuietLock lock(lock_);
   ThreadState* state = threads_.Acquire(ThreadTable::kStarting);
   if (state == nullptr) return nullptr;
   state->start = start;
@@ -130,21 +130,22 @@ void SamplingEngine::BeginThread(ThreadState& state) {
 }
 
 void SamplingEngine::AbandonThread(ThreadState& state) {
-  if (!IsAllowed(OptionalCall::kThreads)) return;
-  QuietLock lock(lock_);
   threads_.Release(state);
 }
 
 void SamplingEngine::EndThread(ThreadState* hint) {
-  if (!is_running()) return;
+  if (!running_.load(std::memory_order_relaxed) ||
+      !IsAllowed(OptionalCall::kThreads)) {
+    return;
+  }
+  const int32_t tid = gettid();
+  // In a child that nobody told us of, the number is another one.
+  const bool is_hinted = threads_.tid(*hint) == tid;
+  if (!is_hinted && getpid() != pid_) return;
   QuietLock lock(lock_);
   if (!running_.load()) return;
-  const int32_t tid = gettid();
-  ThreadState* state =
-      threads_.tid(*hint) == tid ? hint : threads_.FindByTid(tid);
+  ThreadState* state = is_hinted ? hint : threads_.FindByTid(tid);
   if (state == nullptr) return;
-  TaskName name{};
-  if (ReadOwnTaskName(name)) recorder_->UpdateName(*state, name);
   NoteMissed(*state, lock.previous_mask());
   Retire(*state);
 }
@@ -301,14 +302,18 @@ void SamplingEngine::DropPendingTicks(const sigset_t& own_mask) {
 
 // What a thread used beyond its samples' weights. If it could not be sampled,
 // because the kernel gave no timer or the program kept the signal from us, that
-// is a loss; otherwise what came after its last tick.
+// is a loss; otherwise what came after its last tick. Its name is read first,
+// if something is recorded under it: most of many short threads have nothing.
 void SamplingEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
-  if (!recorder_->sampling_wanted()) return;
   const int32_t tid = threads_.tid(state);
+  const bool is_named = HasRecord(state) || tid == pid_;
+  if (is_named) UpdateName(state);
+  if (!recorder_->sampling_wanted()) return;
   const uint64_t cpu_ns = ThreadCpuNs(tid);
   if (cpu_ns == 0) return;  // it is gone, or never was
   const int64_t rest_ns = RestNs(state, cpu_ns);
   const bool is_late = rest_ns > static_cast<int64_t>(slack_ns_);
+  if (!is_named && (is_late || IsRestDue(rest_ns))) UpdateName(state);
   if (is_late && !state.had_source) {
     recorder_->RecordLoss(state, LossCause::kNoTimer, rest_ns);
   } else if (is_late && IsSignalKept(state, own_mask)) {
@@ -324,10 +329,23 @@ void SamplingEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
 // sum of all weights stays within one of the CPU time, and threads that come
 // and go in thousands do not each take a page of the spool.
 void SamplingEngine::NoteUnsampled(ThreadState& state, int64_t rest_ns) {
+  const bool is_due = IsRestDue(rest_ns);
   unsampled_ns_ += rest_ns;
-  if (unsampled_ns_ < static_cast<int64_t>(config_.period_ns)) return;
+  if (!is_due) return;
   recorder_->RecordUnsampled(state, static_cast<uint64_t>(unsampled_ns_));
   unsampled_ns_ = 0;
+}
+
+bool SamplingEngine::IsRestDue(int64_t rest_ns) const {
+  return unsampled_ns_ + rest_ns >= static_cast<int64_t>(config_.period_ns);
+}
+
+void SamplingEngine::UpdateName(ThreadState& state) {
+  const int32_t tid = threads_.tid(state);
+  TaskName name{};
+  if (tid == gettid() ? ReadOwnTaskName(name) : ReadTaskName(tid, name)) {
+    recorder_->UpdateName(state, name);
+  }
 }
 
 bool SamplingEngine::IsSignalKept(const ThreadState& state,

@@ -103,8 +103,8 @@ class SamplingEngine {
   // the new thread, or Abandon, if there is no new thread; the state is the
   // engine's again after it. End, last thing in a thread; any `hint` will do,
   // the state that Begin was given is found fastest. Threads that nobody tells
-  // of are found by looking (once a second). Not async-signal-safe: they take
-  // the lock.
+  // of are found by looking (once a second). Prepare and Abandon are
+  // async-signal-safe; Begin and End are not: they take the lock.
   ThreadState* PrepareThread(const ThreadState::Start& start,
                              const StackRequest& stack);
   void BeginThread(ThreadState& state);
@@ -154,6 +154,8 @@ class SamplingEngine {
   void NoteBlocked(ThreadState& state);
   void NoteMissed(ThreadState& state, const sigset_t& own_mask);
   void NoteUnsampled(ThreadState& state, int64_t rest_ns);
+  bool IsRestDue(int64_t rest_ns) const;
+  void UpdateName(ThreadState& state);  // its thread cannot record meanwhile
   bool IsSignalKept(const ThreadState& state, const sigset_t& own_mask) const;
   void Retire(ThreadState& state);
 

@@ -35,9 +35,11 @@ struct ThreadState {
     void* argument = nullptr;
   };
 
+  // The ThreadTable's.
+  uint32_t index = 0;
+  std::atomic<uint32_t> next_free = 0;  // index + 1
+
   // Lock. Fixed for a thread's time.
-  uint32_t index = 0;  // in the ThreadTable
-  ThreadState* next_free = nullptr;
   Start start;
   StackRequest stack_request;
   unwind::StackBounds stack;

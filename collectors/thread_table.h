@@ -13,8 +13,10 @@ namespace unspool::collectors {
 
 // States are mapped when first needed, handed out again after Release(), and
 // never unmapped: whoever holds a pointer or an index may always look at it.
-// All but FindByIndex() under the engine's lock; FindByIndex() by ticks only,
-// which come after a first Acquire().
+// Acquire() and Release() are lock-free, but for the first Acquire(), which
+// comes before all else; a state is its acquirer's until it has a thread's id.
+// FindByIndex() is for ticks, which come later. All others are called under
+// the engine's lock.
 class ThreadTable {
  public:
   static constexpr uint32_t kMaxThreads = 1 << 15;
@@ -32,13 +34,11 @@ class ThreadTable {
   void Release(ThreadState& state);
 
   // nullptr if there is none. Async-signal-safe; linear in the number of
-  // threads, at two to four bytes a cycle.
+  // threads.
   ThreadState* FindByTid(int32_t tid);
-  int32_t tid(const ThreadState& state) const {
-    return slots_->tids[state.index];
-  }
+  int32_t tid(const ThreadState& state) const { return TidAt(state.index); }
   void set_tid(const ThreadState& state, int32_t tid) {
-    slots_->tids[state.index] = tid;
+    slots_->tids[state.index].store(tid, std::memory_order_relaxed);
   }
 
   // nullptr for indexes not given out. Any thread, no lock. Async-signal-safe.
@@ -59,14 +59,15 @@ class ThreadTable {
   void KeepAfterFork(ThreadState* own);
 
   // States in use, kStarting ones included. Async-signal-safe.
-  uint32_t used() const { return used_; }
+  uint32_t used() const { return used_.load(std::memory_order_relaxed); }
 
   // Calls visit(ThreadState&) for each state in use but kStarting ones; it may
   // release that state. Async-signal-safe if `visit` is.
   template <typename Visit>
   void ForEach(Visit visit) {
-    for (uint32_t i = 0; i < mapped_; ++i) {
-      if (slots_->tids[i] > 0) visit(*At(i));
+    const uint32_t mapped = mapped_.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < mapped; ++i) {
+      if (TidAt(i) > 0) visit(*At(i));
     }
   }
 
@@ -75,18 +76,27 @@ class ThreadTable {
   // for.
   struct Slots {
     std::array<std::atomic<ThreadState*>, kMaxThreads> states;
-    std::array<int32_t, kMaxThreads> tids;  // 0: free
+    std::array<std::atomic<int32_t>, kMaxThreads> tids;  // 0: free
   };
 
   ThreadState* At(uint32_t index) const {
     return slots_->states[index].load(std::memory_order_relaxed);
   }
+  int32_t TidAt(uint32_t index) const {
+    return slots_->tids[index].load(std::memory_order_relaxed);
+  }
+  ThreadState* PopFree();
+  void PushFree(ThreadState& state);
   ThreadState* MapNew();
 
   Slots* slots_ = nullptr;
-  uint32_t mapped_ = 0;  // states [0, mapped_) are there
-  uint32_t used_ = 0;
-  ThreadState* free_ = nullptr;
+  // States [0, mapped_) were given out; one is nullptr where there was no
+  // memory, or for a moment.
+  std::atomic<uint32_t> mapped_{0};
+  std::atomic<uint32_t> used_{0};
+  // The first free state's index + 1, and above it a count of changes, so that
+  // who read an old head notices. 0: none.
+  std::atomic<uint64_t> free_{0};
 };
 
 }  // namespace unspool::collectors

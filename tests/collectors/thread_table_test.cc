@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <set>
+#include <thread>
+#include <vector>
 
 namespace unspool::collectors {
 namespace {
@@ -96,6 +100,33 @@ TEST(ThreadTable, OfThreadsOnlyTheOneThatForkedIsKeptWithItsStack) {
   ThreadState* next = table.Acquire(201);
   EXPECT_NE(next, nullptr);
   EXPECT_EQ(next->index, 3u);
+}
+
+TEST(ThreadTable, NeverGivesAStateToTwoAtATime) {
+  constexpr uint32_t kThreads = 4;
+  constexpr uint32_t kHeld = 3;
+  ThreadTable table;
+  table.Release(*table.Acquire(101));
+  std::array<std::atomic<bool>, kThreads * kHeld> is_held{};
+  std::atomic<int> faults{0};
+  const auto run = [&] {
+    std::array<ThreadState*, kHeld> held{};
+    for (int round = 0; round < 20'000; ++round) {
+      for (ThreadState*& state : held) {
+        state = table.Acquire(ThreadTable::kStarting);
+        if (is_held.at(state->index).exchange(true)) ++faults;
+      }
+      for (ThreadState* state : held) {
+        if (!is_held.at(state->index).exchange(false)) ++faults;
+        table.Release(*state);
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kThreads; ++i) threads.emplace_back(run);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(faults, 0);
+  EXPECT_EQ(table.used(), 0u);
 }
 
 // Frames at depth 1024 come on top, 16 KiB.

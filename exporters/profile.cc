@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "exporters/sample_value.h"
+
 namespace unspool::exporters {
 
 StringId StringTable::Intern(std::string_view text) {
@@ -47,6 +49,13 @@ void Profile::AddSample(std::span<const uint32_t> sample_locations,
   samples_.push_back(entry);
 }
 
+void Profile::AddToSample(size_t index, std::span<const int64_t> values) {
+  int64_t* sums = &sample_values_[index * values.size()];
+  for (size_t i = 0; i < values.size(); ++i) {
+    sums[i] = AddValues(sums[i], values[i]);
+  }
+}
+
 std::span<const Line> Profile::lines(const Location& location) const {
   return std::span(lines_).subspan(location.first_line, location.line_count);
 }
@@ -55,6 +64,29 @@ void Profile::SetLines(Location& location, std::span<const Line> lines) {
   location.first_line = lines_.size();
   location.line_count = static_cast<uint32_t>(lines.size());
   lines_.insert(lines_.end(), lines.begin(), lines.end());
+}
+
+void Profile::UpdateMappingFlags() {
+  std::vector<bool> is_new(mappings.size(), true);
+  for (const Location& location : locations) {
+    if (location.mapping == kNoIndex) continue;
+    Mapping& mapping = mappings[location.mapping];
+    if (is_new[location.mapping]) {
+      mapping.has_functions = true;
+      mapping.has_filenames = false;
+      mapping.has_line_numbers = false;
+      mapping.has_inline_frames = false;
+      is_new[location.mapping] = false;
+    }
+    if (location.line_count == 0) mapping.has_functions = false;
+    if (location.line_count > 1) mapping.has_inline_frames = true;
+    for (const Line& line : lines(location)) {
+      const Function& function = functions[line.function];
+      if (function.name == 0) mapping.has_functions = false;
+      if (function.filename != 0) mapping.has_filenames = true;
+      if (line.line != 0) mapping.has_line_numbers = true;
+    }
+  }
 }
 
 void Profile::AddComment(std::string_view key, std::string_view value) {

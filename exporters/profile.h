@@ -88,6 +88,7 @@ struct Function {
 struct Line {
   uint32_t function = 0;  // index into Profile::functions
   int64_t line = 0;       // 0: unknown
+  bool operator==(const Line&) const = default;
 };
 
 // An address that was seen. `address` is what to look up: the PC where it is
@@ -132,12 +133,20 @@ class Profile {
                  std::span<const int64_t> values,
                  std::span<const Label> labels);
 
+  // Adds to the values of a sample; sums end at the limits of int64_t.
+  // Precondition: values.size() == sample_types.size().
+  void AddToSample(size_t index, std::span<const int64_t> values);
+
   // The frames at a location, innermost first; empty if it has no name yet.
   std::span<const Line> lines(const Location& location) const;
 
   // Replaces the frames of a location.
   // Not async-signal-safe: allocates.
   void SetLines(Location& location, std::span<const Line> lines);
+
+  // Says of each mapping what its locations have: functions if all of them do,
+  // the rest if any does. One without locations keeps what it says.
+  void UpdateMappingFlags();
 
   // Adds "key=value" to the comments.
   // Not async-signal-safe: allocates.

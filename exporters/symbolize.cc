@@ -47,7 +47,7 @@ class Symbolizer {
   void Run() {
     CollectLocations();
     // Also when the caller's progress function throws to end this early.
-    const absl::Cleanup set_flags = [this] { SetFlags(); };
+    const absl::Cleanup set_flags = [this] { profile_.UpdateMappingFlags(); };
     NamingPool pool(MakeRequests());
     const absl::Cleanup take_names = [this, &pool] { TakeNames(pool); };
     pool.Run([this](std::string_view path, uint64_t done) {
@@ -172,31 +172,6 @@ class Symbolizer {
         functions_.Intern({.name = id, .system_name = id}, &profile_.functions),
         0};
     profile_.SetLines(profile_.locations[location], {&line, 1});
-  }
-
-  // What a mapping has is what its locations have: functions if all of them do,
-  // the rest if any does. One without locations claims nothing.
-  void SetFlags() {
-    std::vector<bool> is_new(profile_.mappings.size(), true);
-    for (const Location& location : profile_.locations) {
-      if (location.mapping == kNoIndex) continue;
-      Mapping& mapping = profile_.mappings[location.mapping];
-      if (is_new[location.mapping]) {
-        mapping.has_functions = true;
-        mapping.has_filenames = false;
-        mapping.has_line_numbers = false;
-        mapping.has_inline_frames = false;
-        is_new[location.mapping] = false;
-      }
-      if (location.line_count == 0) mapping.has_functions = false;
-      if (location.line_count > 1) mapping.has_inline_frames = true;
-      for (const Line& line : profile_.lines(location)) {
-        const Function& function = profile_.functions[line.function];
-        if (function.name == 0) mapping.has_functions = false;
-        if (function.filename != 0) mapping.has_filenames = true;
-        if (line.line != 0) mapping.has_line_numbers = true;
-      }
-    }
   }
 
   // A profile that is named again has its problems noted already.

@@ -1,0 +1,74 @@
+// The difference of two profiles, as pprof's -diff_base -normalize has it.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporters/merge.h"
+#include "exporters/sample_value.h"
+
+namespace unspool::exporters {
+namespace {
+
+constexpr std::string_view kBaseKey = "pprof::base";
+constexpr std::string_view kBaseText = "true";
+
+// By sample type.
+std::vector<int64_t> Sums(const Profile& profile) {
+  std::vector<int64_t> sums(profile.sample_types.size());
+  for (size_t i = 0; i < profile.sample_count(); ++i) {
+    const Sample sample = profile.sample(i);
+    for (size_t type = 0; type < sums.size(); ++type) {
+      sums[type] = AddValues(sums[type], sample.values[type]);
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+absl::StatusOr<Profile> Diff(const Profile& base, const Profile& profile) {
+  Merger merger;
+  const std::vector<double> negate(base.sample_types.size(), -1);
+  absl::Status status = merger.Add(
+      base, {.ratios = negate, .label_key = kBaseKey, .label_text = kBaseText});
+  if (!status.ok()) return status;
+
+  const std::vector<int64_t> base_sums = Sums(base);
+  const std::vector<int64_t> sums = Sums(profile);
+  std::vector<double> normalize(sums.size());
+  for (size_t i = 0; i < sums.size() && i < base_sums.size(); ++i) {
+    normalize[i] = sums[i] == 0 ? 0
+                                : static_cast<double>(base_sums[i]) /
+                                      static_cast<double>(sums[i]);
+  }
+  status = merger.Add(profile,
+                      {.ratios = normalize, .label_key = {}, .label_text = {}});
+  if (!status.ok()) return status;
+
+  Profile diff = merger.Take();
+  for (size_t i = 0; i < sums.size(); ++i) {
+    diff.AddComment(
+        "unspool.diff." + std::string(diff.strings[diff.sample_types[i].type]),
+        std::to_string(base_sums[i]) + " " + std::to_string(sums[i]));
+  }
+  return diff;
+}
+
+DiffBase::DiffBase(const Profile& profile) : profile_(profile) {
+  for (size_t i = 0; i < profile.sample_count() && !is_diff_; ++i) {
+    is_diff_ = Has(profile.sample(i));
+  }
+}
+
+bool DiffBase::Has(const Sample& sample) const {
+  for (const Label& label : sample.labels) {
+    if (profile_.strings[label.key] == kBaseKey &&
+        profile_.strings[label.str] == kBaseText) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace unspool::exporters

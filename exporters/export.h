@@ -20,7 +20,8 @@ namespace unspool::exporters {
 using Progress =
     std::function<void(std::string_view what, uint64_t done, uint64_t total)>;
 
-// Reads a spool or a pprof profile (gzip or not), by content.
+// Reads a spool, a pprof profile or gperftools' CPU profile (gzip or not), by
+// content.
 // InvalidArgument: neither, truncated, corrupt, or of another version.
 absl::StatusOr<Profile> LoadProfile(const std::string& path);
 

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "collectors/spool/spool_format.h"
 #include "exporters/export.h"
+#include "exporters/gperftools_profile.h"
 #include "exporters/gzip.h"
 #include "exporters/pprof_format.h"
 #include "exporters/raw/raw_pprof.h"
@@ -102,11 +103,16 @@ absl::StatusOr<Profile> LoadSpool(int fd) {
   return DecodePprof(bytes);
 }
 
+absl::StatusOr<Profile> LoadPlain(std::string_view bytes) {
+  return IsGperftoolsProfile(bytes) ? DecodeGperftools(bytes)
+                                    : DecodePprof(bytes);
+}
+
 absl::StatusOr<Profile> LoadPprof(std::string_view bytes) {
-  if (!IsGzip(bytes)) return DecodePprof(bytes);
+  if (!IsGzip(bytes)) return LoadPlain(bytes);
   absl::StatusOr<std::string> plain = Gunzip(bytes, kMaxPprofBytes);
   if (!plain.ok()) return plain.status();
-  return DecodePprof(*plain);
+  return LoadPlain(*plain);
 }
 
 absl::StatusOr<Profile> LoadFromFd(int fd) {

@@ -20,6 +20,11 @@ struct Runner {
   int operator()(const RecordOptions& options) { return RunRecord(options); }
   int operator()(const ReportOptions& options) { return RunReport(options); }
   int operator()(const ExportOptions& options) { return RunExport(options); }
+  int operator()(const SymbolizeOptions& options) {
+    return RunSymbolize(options);
+  }
+  int operator()(const MergeOptions& options) { return RunMerge(options); }
+  int operator()(const DiffOptions& options) { return RunDiff(options); }
   int operator()(const PrintOptions& options) { return RunPrint(options); }
 };
 

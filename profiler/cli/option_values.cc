@@ -86,19 +86,23 @@ ExportFormat ParseFormat(const std::string& format, const std::string& output) {
                     "ends in .pb.gz, .pb, .folded or .txt");
 }
 
-std::string ParseRecordOutput(std::string_view name, const std::string& text) {
+std::string ParseProfileOutput(std::string_view name, const std::string& text) {
   if (text.empty()) BadValue(name, text, "the name of a file to write");
+  const std::optional<ExportFormat> format = FormatOfEnding(text);
+  if (format.has_value() && *format != ExportFormat::kPprof) {
+    BadValue(name, text,
+             "a name such as profile.pb.gz, and use 'unspool export' on that "
+             "for other formats");
+  }
+  return text;
+}
+
+std::string ParseRecordOutput(std::string_view name, const std::string& text) {
   if (text == "-") {
     BadValue(name, text,
              "the name of a file: stdout belongs to the profiled program");
   }
-  const std::optional<ExportFormat> format = FormatOfEnding(text);
-  if (format == ExportFormat::kFolded || format == ExportFormat::kText) {
-    BadValue(name, text,
-             "a name such as profile.pb.gz, and use 'unspool export' after "
-             "the run for other formats");
-  }
-  return text;
+  return ParseProfileOutput(name, text);
 }
 
 }  // namespace unspool::profiler

@@ -35,8 +35,12 @@ std::string ParseChoice(std::string_view name, const std::string& text,
 // Not async-signal-safe: allocates and throws.
 ExportFormat ParseFormat(const std::string& format, const std::string& output);
 
-// An output of `record`: not empty, not stdout, which is the program's, and not
-// the name of a format that only `export` writes.
+// A profile to write: not empty, not the name of a format that only `export`
+// writes. "-" is stdout.
+// Not async-signal-safe: allocates and throws.
+std::string ParseProfileOutput(std::string_view name, const std::string& text);
+
+// An output of `record`: the same, but not stdout, which is the program's.
 // Not async-signal-safe: allocates and throws.
 std::string ParseRecordOutput(std::string_view name, const std::string& text);
 

@@ -24,6 +24,9 @@ class HelpFormatter : public CLI::Formatter {
         {"record", "record [OPTIONS] -- COMMAND [ARGUMENT...]"},
         {"report", "report [OPTIONS] FILE"},
         {"export", "export [OPTIONS] FILE"},
+        {"symbolize", "symbolize FILE -o OUT"},
+        {"merge", "merge FILE... -o OUT"},
+        {"diff", "diff [OPTIONS] BASE FILE"},
     };
     const auto usage = kUsage.find(app->get_name());
     return "Usage: unspool " +
@@ -38,7 +41,8 @@ struct RecordTexts {
   bool no_children = false;
 };
 struct ViewTexts {
-  std::string file, output, format, value;
+  std::string file, base, output, format, value;
+  std::vector<std::string> files;
 };
 
 void AddRecord(CLI::App& app, RecordTexts& texts) {
@@ -72,26 +76,73 @@ void AddRecord(CLI::App& app, RecordTexts& texts) {
       "profile could not be written.");
 }
 
-void AddViews(CLI::App& app, ViewTexts& texts) {
-  CLI::App* report = app.add_subcommand(
-      "report", "Print a profile's functions, the costliest first");
-  CLI::App* exporter =
-      app.add_subcommand("export", "Convert a profile to another format");
-  for (CLI::App* view : {report, exporter}) {
-    view->add_option("FILE", texts.file, "A pprof profile or an unspool spool")
-        ->required()
-        ->type_name("");
-    view->add_option("--value", texts.value,
-                     "Count by this sample type: samples, and cpu or wall")
-        ->type_name("TYPE");
-  }
-  exporter->add_option("-o,--output", texts.output, "File to write [-, stdout]")
+constexpr char kFileHelp[] = "A pprof profile or an unspool spool";
+
+void AddFile(CLI::App* command, ViewTexts& texts) {
+  command->add_option("FILE", texts.file, kFileHelp)->required()->type_name("");
+}
+
+void AddValue(CLI::App* command, ViewTexts& texts) {
+  command
+      ->add_option("--value", texts.value,
+                   "Count by this sample type: samples, and cpu or wall")
+      ->type_name("TYPE");
+}
+
+// For commands that write any format.
+void AddFormat(CLI::App* command, ViewTexts& texts) {
+  AddValue(command, texts);
+  command->add_option("-o,--output", texts.output, "File to write [-, stdout]")
       ->type_name("OUT");
-  exporter
+  command
       ->add_option("--format", texts.format,
                    "pprof, folded or text [by OUT's ending, else text]")
       ->type_name("FORMAT");
-  exporter->footer("Endings of OUT: .pb.gz .pb .folded .txt");
+  command->footer("Endings of OUT: .pb.gz .pb .folded .txt");
+}
+
+void AddViews(CLI::App& app, ViewTexts& texts) {
+  CLI::App* report = app.add_subcommand(
+      "report", "Print a profile's functions, the costliest first");
+  AddFile(report, texts);
+  AddValue(report, texts);
+  CLI::App* exporter =
+      app.add_subcommand("export", "Convert a profile to another format");
+  AddFile(exporter, texts);
+  AddFormat(exporter, texts);
+  CLI::App* diff = app.add_subcommand(
+      "diff", "Show what changed from one profile to another");
+  diff->add_option("BASE", texts.base, "The profile before")
+      ->required()
+      ->type_name("");
+  diff->add_option("FILE", texts.file, "The profile after, scaled to BASE")
+      ->required()
+      ->type_name("");
+  AddFormat(diff, texts);
+}
+
+// For commands that write a profile.
+void AddProfileOutput(CLI::App* command, ViewTexts& texts) {
+  command
+      ->add_option("-o,--output", texts.output,
+                   "Profile to write; gzip-compressed unless it ends in .pb")
+      ->required()
+      ->type_name("OUT");
+}
+
+void AddProfileMakers(CLI::App& app, ViewTexts& texts) {
+  CLI::App* symbolize = app.add_subcommand(
+      "symbolize", "Name the functions of a profile that has addresses");
+  symbolize
+      ->add_option("FILE", texts.file,
+                   "A profile of pprof's format or of gperftools, or a spool")
+      ->required()
+      ->type_name("");
+  AddProfileOutput(symbolize, texts);
+  CLI::App* merge =
+      app.add_subcommand("merge", "Add up profiles into one profile");
+  merge->add_option("FILE", texts.files, kFileHelp)->required()->type_name("");
+  AddProfileOutput(merge, texts);
 }
 
 // The flag if it was given, else the variable if it is set (and not empty).
@@ -158,14 +209,15 @@ ExportOptions CheckExport(const ViewTexts& texts) {
 
 // CLI11 would call an unknown command a surplus argument.
 void CheckCommandName(const std::vector<std::string>& arguments) {
-  constexpr const char* kKnown = "use record, report or export";
+  constexpr const char* kKnown =
+      "use record, report, export, diff, merge or symbolize";
   if (arguments.empty()) {
     throw Failure(kExitUsage, std::string("no command given: ") + kKnown +
                                   " (see 'unspool --help')");
   }
   const std::string& name = arguments[0];
-  for (const char* known :
-       {"record", "report", "export", "-h", "--help", "--version"}) {
+  for (const char* known : {"record", "report", "export", "diff", "merge",
+                            "symbolize", "-h", "--help", "--version"}) {
     if (name == known) return;
   }
   throw Failure(kExitUsage, "unknown command " + Quoted(name) + ": " + kKnown +
@@ -183,6 +235,15 @@ Options Parse(CLI::App& app, std::vector<std::string> arguments,
   }
   if (app.got_subcommand("report")) {
     return ReportOptions{view.file, view.value};
+  }
+  if (app.got_subcommand("symbolize")) {
+    return SymbolizeOptions{view.file, ParseProfileOutput("-o", view.output)};
+  }
+  if (app.got_subcommand("merge")) {
+    return MergeOptions{view.files, ParseProfileOutput("-o", view.output)};
+  }
+  if (app.got_subcommand("diff")) {
+    return DiffOptions{view.base, CheckExport(view)};
   }
   return CheckExport(view);
 }
@@ -226,6 +287,7 @@ Options ParseOptions(const std::vector<std::string>& arguments,
   ViewTexts view;
   AddRecord(app, record);
   AddViews(app, view);
+  AddProfileMakers(app, view);
 
   try {
     return Parse(app, {arguments.begin(), split}, std::move(command), record,

@@ -40,13 +40,29 @@ struct ExportOptions {
   std::string value;
 };
 
+struct SymbolizeOptions {
+  std::string file;
+  std::string output;  // "-" is stdout
+};
+
+struct MergeOptions {
+  std::vector<std::string> files;  // never empty
+  std::string output;              // "-" is stdout
+};
+
+struct DiffOptions {
+  std::string base;
+  ExportOptions view;  // its file is what is compared with the base
+};
+
 // --help and --version.
 struct PrintOptions {
   std::string text;
 };
 
 using Options =
-    std::variant<RecordOptions, ReportOptions, ExportOptions, PrintOptions>;
+    std::variant<RecordOptions, ReportOptions, ExportOptions, SymbolizeOptions,
+                 MergeOptions, DiffOptions, PrintOptions>;
 
 // Returns the value of an environment variable, nullptr if it is not set.
 using Environment = std::function<const char*(const char* name)>;

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "exporters/export.h"
+#include "exporters/merge.h"
 #include "profiler/cli/message.h"
 #include "profiler/cli/output_file.h"
 #include "profiler/cli/progress.h"
@@ -77,6 +78,42 @@ std::string Render(const exporters::Profile& profile,
   return std::move(out).str();
 }
 
+// Where the result goes: stdout, or a file that was tried before the work.
+class Output {
+ public:
+  explicit Output(const std::string& name)
+      : name_(name), path_(name == "-" ? "" : ResolveOutput(name)) {
+    if (!path_.empty()) CheckWritable(path_);
+  }
+
+  void Write(std::string_view bytes) const {
+    if (path_.empty()) return WriteStdout(bytes);
+    const absl::Status status = exporters::WriteFile(path_, bytes);
+    if (!status.ok()) {
+      throw Failure(kExitFailure,
+                    "cannot write " + std::string(status.message()));
+    }
+  }
+
+  void WriteProfile(const exporters::Profile& profile) const {
+    Write(exporters::SerializePprof(profile, !name_.ends_with(".pb")));
+  }
+
+ private:
+  const std::string name_;
+  const std::string path_;  // empty: stdout
+};
+
+[[noreturn]] void FailToCombine(const std::string& verb,
+                                const std::string& file,
+                                const std::string& first,
+                                const absl::Status& status) {
+  throw Failure(kExitFailure, "cannot " + verb + " " + Quoted(file) + ": " +
+                                  std::string(status.message()) + " in " +
+                                  Quoted(first) +
+                                  "; give profiles that count the same");
+}
+
 }  // namespace
 
 int RunReport(const ReportOptions& options) {
@@ -84,20 +121,37 @@ int RunReport(const ReportOptions& options) {
 }
 
 int RunExport(const ExportOptions& options) {
-  const bool to_stdout = options.output == "-";
-  const std::string output = to_stdout ? "" : ResolveOutput(options.output);
-  if (!to_stdout) CheckWritable(output);
-  const std::string bytes =
-      Render(LoadAndName(options.file, options.value), options);
-  if (to_stdout) {
-    WriteStdout(bytes);
-    return kExitOk;
+  const Output output(options.output);
+  output.Write(Render(LoadAndName(options.file, options.value), options));
+  return kExitOk;
+}
+
+int RunSymbolize(const SymbolizeOptions& options) {
+  const Output output(options.output);
+  output.WriteProfile(LoadAndName(options.file, ""));
+  return kExitOk;
+}
+
+int RunMerge(const MergeOptions& options) {
+  const Output output(options.output);
+  exporters::Merger merger;
+  for (const std::string& file : options.files) {
+    const absl::Status status = merger.Add(LoadAndName(file, ""));
+    if (!status.ok()) FailToCombine("add", file, options.files[0], status);
   }
-  const absl::Status status = exporters::WriteFile(output, bytes);
-  if (!status.ok()) {
-    throw Failure(kExitFailure,
-                  "cannot write " + std::string(status.message()));
+  output.WriteProfile(merger.Take());
+  return kExitOk;
+}
+
+int RunDiff(const DiffOptions& options) {
+  const Output output(options.view.output);
+  const exporters::Profile base = LoadAndName(options.base, options.view.value);
+  const absl::StatusOr<exporters::Profile> diff =
+      exporters::Diff(base, LoadAndName(options.view.file, options.view.value));
+  if (!diff.ok()) {
+    FailToCombine("compare", options.view.file, options.base, diff.status());
   }
+  output.Write(Render(*diff, options.view));
   return kExitOk;
 }
 

@@ -1,5 +1,5 @@
-// What only reads and prints. unspool report and unspool export: a profile or
-// spool in, text or another format out; and --help and --version.
+// What only reads and prints: profiles or spools in, text or another format
+// out; and --help and --version. All commands name what has no name yet.
 
 #ifndef UNSPOOL_PROFILER_CLI_VIEW_H_
 #define UNSPOOL_PROFILER_CLI_VIEW_H_
@@ -14,6 +14,10 @@ namespace unspool::profiler {
 // Not async-signal-safe: read files and allocate.
 int RunReport(const ReportOptions& options);
 int RunExport(const ExportOptions& options);
+int RunSymbolize(const SymbolizeOptions& options);
+// kExitFailure also if the profiles count different things.
+int RunMerge(const MergeOptions& options);
+int RunDiff(const DiffOptions& options);
 int RunPrint(const PrintOptions& options);
 
 }  // namespace unspool::profiler

@@ -47,7 +47,9 @@ void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
     query.path = debug_file_.path();
     query.root = debug_file_.root();
   }
-  if (dwarf_) LoadAlt(*dwarf_elf, query);
+  if (!dwarf_) return;
+  LoadAlt(*dwarf_elf, query);
+  split_.Load(*dwarf_, path, query.path);
 }
 
 void DebugFiles::LoadMiniSymbols(const unwind::ElfFile& elf,
@@ -94,6 +96,14 @@ unwind::RejectedFiles DebugFiles::Rejected() {
                     std::string(path) + ": " + why);
               },
           .context = this};
+}
+
+std::vector<std::string> DebugFiles::problems() const {
+  std::vector<std::string> problems = problems_;
+  for (std::string& problem : split_.problems()) {
+    problems.push_back(std::move(problem));
+  }
+  return problems;
 }
 
 std::vector<const unwind::ElfFile*> DebugFiles::symbol_files() const {

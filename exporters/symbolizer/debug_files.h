@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "exporters/symbolizer/dwarf_sections.h"
+#include "exporters/symbolizer/split_dwarf.h"
 #include "unwind/load/debug_file.h"
 #include "unwind/load/elf_file.h"
 #include "unwind/load/mapped_file.h"
@@ -47,9 +48,12 @@ class DebugFiles {
   const DwarfSections* dwarf() const { return dwarf_ ? &*dwarf_ : nullptr; }
   const DwarfSections* alt() const { return alt_ ? &*alt_ : nullptr; }
 
+  // The other halves of the DWARF's units.
+  const SplitDwarf& split() const { return split_; }
+
   // What was found and is not used, one line each: "PATH: why".
   // Not async-signal-safe: allocates.
-  std::vector<std::string> problems() const { return problems_; }
+  std::vector<std::string> problems() const;
 
  private:
   void LoadMiniSymbols(const unwind::ElfFile& elf, const std::string& path);
@@ -65,6 +69,7 @@ class DebugFiles {
   unwind::DebugFile alt_file_;
   std::optional<DwarfSections> dwarf_;
   std::optional<DwarfSections> alt_;
+  SplitDwarf split_;
   std::vector<std::string> problems_;
 };
 

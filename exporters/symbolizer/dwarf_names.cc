@@ -85,6 +85,7 @@ DwarfNames::DwarfNames(const DebugFiles& files, const CodeRange& code)
     : alt_(files.alt() == nullptr ? DwarfHandle()
                                   : DwarfHandle(files.alt()->list())),
       dwarf_(files.dwarf()->list()),
+      split_(files.split()),
       code_(code) {
   if (dwarf_.get() != nullptr && alt_.get() != nullptr) {
     dwarf_setalt(dwarf_.get(), alt_.get());
@@ -103,6 +104,7 @@ void DwarfNames::IndexUnits() {
     });
   }
   unit_at_.Seal();
+  for (DwarfUnit& unit : units_) unit_of_.emplace(unit.die()->cu, &unit);
 }
 
 std::optional<uint32_t> DwarfNames::UnitAt(uint64_t address) const {
@@ -116,24 +118,26 @@ std::vector<DwarfFrame> DwarfNames::Find(uint64_t address) {
   const std::optional<uint32_t> unit_index = UnitAt(address);
   if (!unit_index) return frames;
   DwarfUnit& unit = units_[*unit_index];
-  unit.Walk(code_);
+  Walk(&unit);
   DwarfFrame frame;
   SetLine(unit.die(), address, &frame);
+  frame.file = unit.FullPath(frame.file);
   uint32_t index = unit.FindScope(address);
   if (index == DwarfUnit::kNoIndex && !frame.file.empty()) {
     frames.push_back(std::move(frame));
   }
   while (index != DwarfUnit::kNoIndex) {
     DwarfUnit::Scope& scope = unit.scope(index);
-    SetNames(&scope.die, &frame);
+    SetNames(unit, &scope.die, &frame);
     frames.push_back(std::exchange(frame, DwarfFrame()));
-    SetCallSite(unit.die(), &scope.die, &frame);
+    SetCallSite(unit.tree(), &scope.die, &frame);
+    frame.file = unit.FullPath(frame.file);
     index = scope.caller;
   }
   return frames;
 }
 
-void DwarfNames::SetNames(Dwarf_Die* die, DwarfFrame* frame) {
+void DwarfNames::SetNames(DwarfUnit& unit, Dwarf_Die* die, DwarfFrame* frame) {
   frame->linkage_name = StringAttribute(die, DW_AT_linkage_name);
   if (frame->linkage_name.empty()) {
     frame->linkage_name = StringAttribute(die, DW_AT_MIPS_linkage_name);
@@ -142,7 +146,9 @@ void DwarfNames::SetNames(Dwarf_Die* die, DwarfFrame* frame) {
                                             : View(dwarf_diename(die));
   int line = 0;
   if (dwarf_decl_line(die, &line) == 0) frame->start_line = line;
-  if (frame->file.empty()) frame->file = View(dwarf_decl_file(die));
+  if (frame->file.empty()) {
+    frame->file = unit.FullPath(View(dwarf_decl_file(die)));
+  }
 }
 
 // gcc gives a function that it inlined everywhere no linkage name: its name is
@@ -152,25 +158,25 @@ std::string DwarfNames::QualifiedName(Dwarf_Die* die) {
   Dwarf_Die declaration = Declaration(*die);
   DwarfUnit* unit = UnitOf(&declaration);
   if (unit == nullptr) return std::string(name);
-  unit->Walk(code_);
+  Walk(unit);
   return unit->EnclosingNames(dwarf_dieoffset(&declaration)).append(name);
 }
 
-// The unit that a DIE lies in; null if it is in a file that several modules
-// share (dwz).
+void DwarfNames::Walk(DwarfUnit* unit) {
+  unit->Walk(code_, split_);
+  unit_of_.try_emplace(unit->tree()->cu, unit);
+}
+
+// The unit that a DIE lies in, be it in a file that several modules share
+// (dwz); null if libdw does not know.
 DwarfUnit* DwarfNames::UnitOf(Dwarf_Die* die) {
+  const auto found = unit_of_.find(die->cu);
+  if (found != unit_of_.end()) return found->second;
   Dwarf_Die unit_die;
-  if (dwarf_cu_getdwarf(die->cu) != dwarf_.get() ||
-      dwarf_diecu(die, &unit_die, nullptr, nullptr) == nullptr) {
-    return nullptr;
-  }
-  const Dwarf_Off offset = dwarf_dieoffset(&unit_die);
-  const auto found = std::ranges::lower_bound(
-      units_, offset, {},
-      [](DwarfUnit& unit) { return dwarf_dieoffset(unit.die()); });
-  return found != units_.end() && dwarf_dieoffset(found->die()) == offset
-             ? &*found
-             : nullptr;
+  if (dwarf_diecu(die, &unit_die, nullptr, nullptr) == nullptr) return nullptr;
+  DwarfUnit* unit = &others_.emplace_back(unit_die);
+  unit_of_.emplace(die->cu, unit);
+  return unit;
 }
 
 }  // namespace unspool::exporters

@@ -12,12 +12,14 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "exporters/symbolizer/debug_files.h"
 #include "exporters/symbolizer/dwarf_handle.h"
 #include "exporters/symbolizer/dwarf_unit.h"
@@ -59,14 +61,19 @@ class DwarfNames {
   DwarfNames(const DebugFiles& files, const CodeRange& code);
 
   void IndexUnits();
-  void SetNames(Dwarf_Die* die, DwarfFrame* frame);
+  void Walk(DwarfUnit* unit);
+  void SetNames(DwarfUnit& unit, Dwarf_Die* die, DwarfFrame* frame);
   std::string QualifiedName(Dwarf_Die* die);
   DwarfUnit* UnitOf(Dwarf_Die* die);
 
   const DwarfHandle alt_;  // what dwarf_ refers to
   const DwarfHandle dwarf_;
+  const SplitDwarf& split_;
   const CodeRange code_;
   std::vector<DwarfUnit> units_;  // in the order of the file
+  std::deque<DwarfUnit> others_;  // of the file that dwarf_ refers to
+  // By libdw's unit: the index of what lies in it, split halves included.
+  absl::flat_hash_map<const Dwarf_CU*, DwarfUnit*> unit_of_;
   IntervalMap<uint32_t> unit_at_;
 };
 

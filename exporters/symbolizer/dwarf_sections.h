@@ -22,20 +22,20 @@ class DwarfSections {
   static constexpr uint64_t kMaxInflatedSize = uint64_t{1} << 32;
 
   // Takes the sections that names need; what `elf` reads must outlive this
-  // object.
+  // object. With the suffix ".dwo" those of split units.
   // NotFound: there is no .debug_info. InvalidArgument: a section is damaged or
   // compressed in a way that is not supported; the message names it.
   // Not async-signal-safe: allocates.
-  absl::Status Load(const unwind::ElfFile& elf);
+  absl::Status Load(const unwind::ElfFile& elf, const char* suffix = "");
 
-  // Never with ".debug_info" alone missing: empty, or good to open.
+  // By their names without the suffix. Empty, or with a ".debug_info".
   std::span<const DwarfSection> list() const { return list_; }
   // Empty if there is no such section.
   std::span<const uint8_t> Find(std::string_view name) const;
 
  private:
   absl::Status Add(const unwind::ElfFile& elf, const char* name,
-                   uint64_t* budget);
+                   const char* suffix, uint64_t* budget);
 
   std::vector<unwind::SectionData> data_;
   std::vector<DwarfSection> list_;

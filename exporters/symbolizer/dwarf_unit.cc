@@ -61,10 +61,17 @@ struct DwarfUnit::Walker {
   void EnterScope(Dwarf_Die* die, uint32_t caller, Context* context) {
     const auto index = static_cast<uint32_t>(unit.scopes_.size());
     bool has_code = false;
-    ForEachCodeRange(die, code, [&](uint64_t start, uint64_t end) {
+    const auto add = [&](uint64_t start, uint64_t end) {
       unit.scope_at_.Add(start, end, index);
       has_code = true;
-    });
+    };
+    if (unit.split_ == nullptr) {
+      ForEachCodeRange(die, code, add);
+    } else {
+      for (const auto& [start, end] : unit.split_->RangesOf(die)) {
+        if (code.Contains(start, end)) add(start, end);
+      }
+    }
     if (!has_code) return;
     unit.scopes_.push_back({*die, caller});
     context->scope = index;
@@ -78,11 +85,25 @@ struct DwarfUnit::Walker {
   }
 };
 
-void DwarfUnit::Walk(const CodeRange& code) {
+void DwarfUnit::Walk(const CodeRange& code, const SplitDwarf& split) {
   if (std::exchange(is_walked_, true)) return;
+  split_ = split.Find(&die_);
   Walker walker = {.unit = *this, .code = code};
-  walker.WalkChildren(&die_, {});
+  walker.WalkChildren(tree(), {});
   scope_at_.Seal();
+}
+
+std::string_view DwarfUnit::FullPath(std::string_view file) {
+  if (file.empty() || file.starts_with('/')) return file;
+  const auto [entry, is_new] = full_paths_.try_emplace(file);
+  if (is_new) {
+    Dwarf_Attribute attribute;
+    const char* folder =
+        dwarf_formstring(dwarf_attr(&die_, DW_AT_comp_dir, &attribute));
+    entry->second = folder == nullptr ? std::string(file)
+                                      : folder + ("/" + std::string(file));
+  }
+  return entry->second;
 }
 
 std::string DwarfUnit::EnclosingNames(Dwarf_Off offset) {

@@ -10,11 +10,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "exporters/symbolizer/interval_map.h"
+#include "exporters/symbolizer/split_dwarf.h"
 
 namespace unspool::exporters {
 
@@ -53,11 +57,16 @@ class DwarfUnit {
 
   explicit DwarfUnit(const Dwarf_Die& die) : die_(die) {}
 
+  // The unit's own DIE, whose lines are those of the code.
   Dwarf_Die* die() { return &die_; }
+  // The unit DIE above all functions, whose table of files they refer to: the
+  // other half's if the unit is split. Precondition: walked.
+  Dwarf_Die* tree() { return split_ == nullptr ? &die_ : split_->die(); }
 
-  // Fills the tables; does nothing the second time.
+  // Fills the tables; does nothing the second time. `split` finds the other
+  // half of a split unit; without it there are no functions.
   // Not async-signal-safe: allocates.
-  void Walk(const CodeRange& code);
+  void Walk(const CodeRange& code, const SplitDwarf& split);
 
   // The innermost scope at an address; kNoIndex if there is none.
   uint32_t FindScope(uint64_t address) const {
@@ -71,6 +80,11 @@ class DwarfUnit {
   // Not async-signal-safe: allocates.
   std::string EnclosingNames(Dwarf_Off offset);
 
+  // `file` with the folder of the compilation if it is told from there on:
+  // libdw completes the names of some units only. The view lives as long as the
+  // unit. Not async-signal-safe: allocates.
+  std::string_view FullPath(std::string_view file);
+
  private:
   struct Walker;
 
@@ -81,11 +95,13 @@ class DwarfUnit {
   };
 
   Dwarf_Die die_;
+  std::unique_ptr<SplitUnit> split_;  // null: not split, or missing
   bool is_walked_ = false;
   std::vector<Scope> scopes_;
   IntervalMap<uint32_t> scope_at_;
   std::vector<Enclosing> enclosing_;
   absl::flat_hash_map<Dwarf_Off, uint32_t> enclosing_of_;  // functions
+  absl::node_hash_map<std::string_view, std::string> full_paths_;
 };
 
 }  // namespace unspool::exporters

@@ -179,10 +179,14 @@ Elf64_Shdr ElfFile::Section(size_t index) const {
   return index < section_count_ ? ReadSection(index) : Elf64_Shdr{};
 }
 
+bool ElfFile::IsNamed(size_t index, const char* name) const {
+  return index < section_count_ &&
+         StringIs(section_names_, ReadSection(index).sh_name, name);
+}
+
 std::optional<Elf64_Shdr> ElfFile::FindSection(const char* name) const {
   for (size_t i = 1; i < section_count_; ++i) {
-    const Elf64_Shdr section = ReadSection(i);
-    if (StringIs(section_names_, section.sh_name, name)) return section;
+    if (IsNamed(i, name)) return ReadSection(i);
   }
   return std::nullopt;
 }

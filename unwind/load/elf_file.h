@@ -72,6 +72,8 @@ class ElfFile {
   size_t section_count() const { return section_count_; }
   Elf64_Shdr Section(size_t index) const;
   ElfError section_error() const { return section_error_; }
+  // Whether the section at `index` has this name. Async-signal-safe.
+  bool IsNamed(size_t index, const char* name) const;
   // The first section of this name; nullopt if there is none. Costs a look at
   // each section. Async-signal-safe.
   std::optional<Elf64_Shdr> FindSection(const char* name) const;

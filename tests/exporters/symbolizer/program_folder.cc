@@ -12,12 +12,14 @@
 namespace unspool::exporters {
 namespace {
 
-std::string FrameText(const NamedFrame& frame) {
-  return frame.name + " " + std::string(BaseName(frame.file)) + ":" +
+constexpr uint64_t kStep = 5;
+
+std::string FrameText(const NamedFrame& frame, std::string_view file) {
+  return frame.name + " " + std::string(file) + ":" +
          std::to_string(frame.line);
 }
 
-// The middle of every function that has a size.
+// Every few bytes of every function that has a size.
 std::vector<uint64_t> FunctionAddresses(const std::string& path) {
   std::vector<uint64_t> addresses;
   const CommandResult nm = RunCommand("nm -S --defined-only " + path);
@@ -28,7 +30,9 @@ std::vector<uint64_t> FunctionAddresses(const std::string& path) {
     std::string type;
     if (in >> std::hex >> start >> size >> type &&
         type.find_first_of("tTwW") != std::string::npos) {
-      addresses.push_back(start + size / 2);
+      for (uint64_t offset = 0; offset < size; offset += kStep) {
+        addresses.push_back(start + offset);
+      }
     }
   }
   return addresses;
@@ -53,6 +57,14 @@ void ProgramFolder::Run(const std::string& command) {
 
 void ProgramFolder::Copy(const std::string& program, const std::string& name) {
   Run("cp " + ProgramPath(program) + " " + name);
+}
+
+void ProgramFolder::Compile(const std::string& compiler,
+                            const std::string& flags, const std::string& name) {
+  Run("cp " UNSPOOL_TEST_SOURCES "/shapes* .");
+  const std::string compile = compiler + " -O2 -g " + flags;
+  Run(compile + " -c shapes.cc && " + compile + " -c shapes_main.cc && " +
+      compile + " -o " + name + " shapes.o shapes_main.o");
 }
 
 void ProgramFolder::Patch(const std::string& name, const char* section,
@@ -80,7 +92,7 @@ std::vector<std::string> ProgramFolder::NamesOf(const std::string& name) {
   if (!names.ok()) return texts;
   for (uint64_t address : FunctionAddresses(Path("whole"))) {
     for (const NamedFrame& frame : (*names)->Find(address, "module")) {
-      texts.push_back(FrameText(frame));
+      texts.push_back(FrameText(frame, frame.file));
     }
   }
   return texts;
@@ -93,7 +105,8 @@ std::string ProgramFolder::NameAt(const std::string& name,
   EXPECT_TRUE(names.ok()) << names.status();
   if (!names.ok()) return "";
   const uint64_t address = SymbolAddress(Path(whole), symbol);
-  return FrameText((*names)->Find(address, "module").back());
+  const NamedFrame frame = (*names)->Find(address, "module").back();
+  return FrameText(frame, BaseName(frame.file));
 }
 
 std::vector<std::string> ProgramFolder::ProblemsOf(const std::string& name) {

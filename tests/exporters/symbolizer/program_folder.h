@@ -27,16 +27,22 @@ class ProgramFolder : public testing::Test {
   void Run(const std::string& command);
   // A program that programs/CMakeLists.txt builds.
   void Copy(const std::string& program, const std::string& name);
+  // Compiles the sources shapes*.cc of programs/ in the folder, so that names
+  // of files are relative to it, with debug data unless the flags say
+  // otherwise.
+  void Compile(const std::string& compiler, const std::string& flags,
+               const std::string& name);
   // Sets a byte of a section.
   void Patch(const std::string& name, const char* section, size_t offset,
              uint8_t value);
   // ".build-id/ab/cdef.debug".
   std::string IdPath(const std::string& name);
 
-  // "function file:line" of every frame at some address in each function of
-  // ./whole, with the file's last part.
+  // "function file:line" of every frame at every few bytes of each function of
+  // ./whole.
   std::vector<std::string> NamesOf(const std::string& name);
-  // The outermost frame in the function `symbol` of `whole`.
+  // The outermost frame in the function `symbol` of `whole`, with the last part
+  // of the file's name only.
   std::string NameAt(const std::string& name, const std::string& symbol,
                      const std::string& whole = "whole");
   // After naming all that NamesOf asks for.

@@ -17,6 +17,7 @@ namespace unspool::collectors {
 namespace {
 
 constexpr int kLastStandardSignal = 31;
+const auto kIgnore = reinterpret_cast<uint64_t>(SIG_IGN);
 
 // The program's action for a signal. Each word for itself is atomic: handlers
 // are called with all three arguments, whichever kind they are, so flags and
@@ -95,6 +96,24 @@ void FollowStack(int signal, const struct sigaction& program) {
   current.sa_flags = flags;
   KernelSigaction(signal, &current, nullptr);
 }
+
+// Where the program ignores a signal that we handle, or did: `to` replaces
+// `from`, each a handler's address, in the kernel.
+void ReplaceIgnored(uint64_t from, uint64_t to) {
+  for (int signal = 1; signal <= kLastStandardSignal; ++signal) {
+    const ProgramAction& program = actions[static_cast<size_t>(signal)];
+    struct sigaction current;
+    if (program.pid.load() == 0 || program.handler.load() != kIgnore ||
+        KernelSigaction(signal, nullptr, &current) != 0 ||
+        reinterpret_cast<uint64_t>(current.sa_handler) != from) {
+      continue;
+    }
+    current.sa_handler = reinterpret_cast<sighandler_t>(to);
+    KernelSigaction(signal, &current, nullptr);
+  }
+}
+
+uint64_t OurAddress() { return reinterpret_cast<uint64_t>(our_handler.load()); }
 
 bool IsIgnoredByDefault(int signal) {
   return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG ||
@@ -182,6 +201,10 @@ int ProgramSigaction(int signal, const struct sigaction* action,
   if (old_action != nullptr) *old_action = old;
   return 0;
 }
+
+void IgnoreBeforeExec() { ReplaceIgnored(OurAddress(), kIgnore); }
+
+void HandleAfterExec() { ReplaceIgnored(kIgnore, OurAddress()); }
 
 void ForwardSignal(int signal, siginfo_t* info, void* context) {
   ProgramAction& program = actions[static_cast<size_t>(signal)];

@@ -44,6 +44,13 @@ bool IsHandlerInstalled(int signal, SignalHandler handler);
 int ProgramSigaction(int signal, const struct sigaction* action,
                      struct sigaction* old_action);
 
+// Around exec in the calling process: signals that the program ignores are to
+// be ignored in the next one too (exec(3p)), but a handler's place becomes the
+// default. The child of a fork or vfork may call both. No system call where no
+// such signal is ignored. Async-signal-safe.
+void IgnoreBeforeExec();
+void HandleAfterExec();
+
 // Hands a signal that is not ours to the program's action, under the mask that
 // it asked for; the default action included. An instruction's SIGTRAP that the
 // program ignores ends it, as it would without us. Async-signal-safe, if the

@@ -1,8 +1,8 @@
 // The exec functions, in front of libc's: an event of `perf` or `trap` that the
 // calling thread ticks by is closed before, because its signal may come to the
 // new program, whose default action is to end. (Linux 6.18, 300 times at 4 kHz:
-// 127 programs ended by `trap` without this, none with it.) An exec by a raw
-// system call is not seen.
+// 127 programs ended by `trap` without this, none with it.) And signals that
+// the program ignores stay ignored. An exec by a raw system call is not seen.
 //
 // Not part of libunspool.a, as interpose.cc.
 
@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "collectors/signal_action.h"
 #include "profiler/agent/next_function.h"
 #include "profiler/agent/sees_exec.h"
 #include "profiler/agent/session.h"
@@ -48,8 +49,10 @@ int Execute(NextFunction<Function>& next, Arguments... arguments) {
   collectors::SamplingEngine& engine = GetSession().engine();
   GetSession().PrepareExec();
   engine.PrepareExec();
+  collectors::IgnoreBeforeExec();
   const int result = next.get()(arguments...);
   const int saved_errno = errno;
+  collectors::HandleAfterExec();
   engine.ResumeAfterExec();
   errno = saved_errno;
   return result;

@@ -108,13 +108,28 @@ Problem WriteTo(const UniqueFd& fd, std::span<const uint8_t> spool,
   return sink.Flush() ? Problem{} : CannotWrite(name.text, errno);
 }
 
+// Names what a symbolic link names, whether that is there or not.
+bool FollowLink(OutputName* name) {
+  OutputName target;
+  char* text = target.text;
+  char* const slash = strrchr(name->text, '/');
+  const ssize_t size = readlink(name->text, text, sizeof(target.text) - 1);
+  if (size <= 0 || slash == nullptr) return false;
+  if (text[0] != '/') {
+    const auto folder = static_cast<size_t>(slash + 1 - name->text);
+    if (folder + static_cast<size_t>(size) >= sizeof(target.text)) return false;
+    memmove(text + folder, text, static_cast<size_t>(size) + 1);
+    memcpy(text, name->text, folder);
+  }
+  *name = target;
+  return true;
+}
+
 }  // namespace
 
 Problem CheckOutput(OutputName* name) {
-  struct stat status;
-  if (lstat(name->text, &status) == 0 && S_ISLNK(status.st_mode)) {
-    char target[PATH_MAX];
-    if (realpath(name->text, target) != nullptr) strcpy(name->text, target);
+  constexpr int kMaxLinks = 40;  // as path_resolution(7)
+  for (int i = 0; i < kMaxLinks && FollowLink(name); ++i) {
   }
   if (IsSpecialFile(name->text)) {
     struct stat target;

@@ -15,6 +15,7 @@
 #include "exporters/pprof_format.h"
 #include "exporters/raw/raw_pprof.h"
 #include "profiler/cli/message.h"
+#include "profiler/cli/output_file.h"
 #include "profiler/cli/progress.h"
 #include "profiler/cli/summary.h"
 
@@ -101,6 +102,10 @@ absl::Status NameAndWrite(const std::string& raw, const std::string& output,
   absl::StatusOr<exporters::Profile> profile = exporters::DecodePprof(raw);
   if (!profile.ok()) return profile.status();
   NameAll(*profile, gate);
+  UniqueFd pipe;
+  if (!AwaitReader(output, gate, &pipe)) {
+    return absl::CancelledError("nobody read from it");
+  }
   return exporters::WritePprof(*profile, output);
 }
 

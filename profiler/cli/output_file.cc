@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include "profiler/agent/output_name.h"
-#include "profiler/agent/unique_fd.h"
 #include "profiler/cli/message.h"
 
 namespace unspool::profiler {
@@ -34,6 +33,19 @@ int WhyNotWritable(const std::string& path) {
   }
   if (S_ISDIR(status.st_mode)) return EISDIR;
   return access(path.c_str(), W_OK) == 0 ? 0 : errno;  // a pipe or device
+}
+
+// Where a symbolic link leads to if nothing is there yet; else `path`.
+std::filesystem::path FollowToNothing(const std::filesystem::path& path) {
+  constexpr int kMaxLinks = 40;  // as path_resolution(7)
+  std::error_code error;
+  std::filesystem::path end = path;
+  for (int i = 0; i < kMaxLinks; ++i) {
+    if (std::filesystem::exists(end, error)) return path;
+    if (!std::filesystem::is_symlink(end, error)) return end;
+    end = end.parent_path() / std::filesystem::read_symlink(end, error);
+  }
+  return path;
 }
 
 }  // namespace
@@ -66,12 +78,27 @@ std::string ExpandPattern(const std::string& pattern, pid_t pid,
 
 std::string ResolveOutput(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(path, error)) {
-    const std::filesystem::path real = std::filesystem::canonical(path, error);
-    if (!error) return real.string();
+  const std::filesystem::path real =
+      std::filesystem::is_regular_file(path, error)
+          ? std::filesystem::canonical(path, error)
+          : std::filesystem::absolute(FollowToNothing(path), error);
+  return error ? path : real.string();
+}
+
+bool AwaitReader(const std::string& path, const SignalGate& gate,
+                 UniqueFd* pipe) {
+  constexpr timespec kNap = {0, 20'000'000};
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) {
+    return true;
   }
-  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  return error ? path : absolute.string();
+  for (bool is_said = false;; is_said = true) {
+    *pipe = UniqueFd(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (pipe->is_valid() || errno != ENXIO) return true;
+    if (gate.TakeRequestToEnd()) return false;
+    if (!is_said) Tell("waiting until somebody reads from " + Quoted(path));
+    nanosleep(&kNap, nullptr);
+  }
 }
 
 }  // namespace unspool::profiler

@@ -8,6 +8,9 @@
 
 #include <string>
 
+#include "profiler/agent/unique_fd.h"
+#include "profiler/cli/signal_gate.h"
+
 namespace unspool::profiler {
 
 // Throws Failure(kExitFailure) if `path` is a directory, or a profile cannot be
@@ -24,10 +27,17 @@ void CheckWritable(const std::string& path);
 std::string ExpandPattern(const std::string& pattern, pid_t pid,
                           const std::string& program);
 
-// `path` made absolute, and through its symbolic links if they end at a regular
-// file: a link to last week's profile stays a link.
+// `path` made absolute, and through its symbolic links unless they end at
+// something that is no regular file: a link to last week's profile stays a
+// link.
 // Not async-signal-safe: allocates.
 std::string ResolveOutput(const std::string& path);
+
+// Where `path` is a named pipe: waits until somebody reads from it, says so if
+// it takes time, and opens it, so that the reader stays. False: the tool was
+// asked to end before. Not async-signal-safe: waits.
+bool AwaitReader(const std::string& path, const SignalGate& gate,
+                 UniqueFd* pipe);
 
 }  // namespace unspool::profiler
 

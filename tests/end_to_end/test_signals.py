@@ -73,6 +73,25 @@ class SI03SignalOwnerTest(harness.Case):
         self.assertAlmostEqual(total / run.cpu_ns, 1, delta=0.05)
 
 
+class SI03IgnoredSignalTest(harness.Case):
+    """What the program ignores stays ignored in what it executes."""
+
+    # By two: a program that is sampled itself, then one that is not.
+    SCRIPT = ("trap '' PROF TRAP; exec env -u LD_PRELOAD -u UNSPOOL_OUTPUT "
+              "sh -c 'grep SigIgn /proc/self/status; echo > $E2E_RUSAGE 1'")
+
+    def test_by_each_engine(self):
+        argv = ["sh", "-c", self.SCRIPT]
+        plain = self.run_plain(argv)
+        self.assertRegex(plain.stdout, rb"SigIgn:\t0000000004000010")
+        for engine in ("timer", "auto"):
+            run = self._run([harness.UNSPOOL, "record", "--engine", engine,
+                             "-F", "4000", "-o",
+                             os.path.join(self.dir, "p.pb.gz"), "--", *argv],
+                            {})
+            self.assert_unchanged(run, plain)
+
+
 class SI04BlockedThreadTest(harness.Case):
     """A thread that was made with all signals blocked."""
 

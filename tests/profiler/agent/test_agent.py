@@ -218,10 +218,13 @@ class NamesTest(AgentCase):
         self.profiled([program("spinner"), "50"])
         self.assertTrue(os.path.islink(self.output))
         self.assertGreater(os.path.getsize(target), 0)
+        os.unlink(target)  # a link to nothing names what will be there
+        self.profiled([program("spinner"), "50"])
+        self.assertTrue(os.path.islink(self.output))
+        self.assertGreater(os.path.getsize(target), 0)
         run = self.profiled([program("spinner"), "50"], OUTPUT="/dev/null")
         self.assertEqual((run.returncode, run.stderr), (7, ""))
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
-
 
 
 class WriteFailureTest(AgentCase):

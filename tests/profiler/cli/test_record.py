@@ -174,6 +174,39 @@ class Output(cli.Case):
         self.load("old")
         self.assertEqual(sorted(os.listdir(self.dir)), ["link", "old"])
 
+    def test_a_link_to_nothing_names_the_profile(self):
+        os.mkdir(self.dir / "there", 0o777)
+        (self.dir / "link").symlink_to("there/next")
+        (self.dir / "there/next").symlink_to("new")
+        run = self.record(cli.ACT, flags=["-o", "link"])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertTrue((self.dir / "there/next").is_symlink())
+        self.load("there/new")
+
+    def test_a_pipe_is_written_to_once_it_has_a_reader(self):
+        os.mkfifo(self.dir / "pipe")
+        tool = subprocess.Popen(
+            [cli.UNSPOOL, "record", "-o", "pipe", "--", cli.ACT],
+            cwd=self.dir, stderr=subprocess.PIPE, text=True)
+        self.assertIn("waiting until somebody reads",
+                      tool.stderr.readline())
+        (self.dir / "read").write_bytes((self.dir / "pipe").read_bytes())
+        self.assertEqual(tool.wait(cli.TIMEOUT_SECONDS), 0)
+        tool.stderr.close()
+        self.load("read")
+
+    def test_a_pipe_that_nobody_reads_from_can_be_given_up(self):
+        os.mkfifo(self.dir / "pipe")
+        tool = subprocess.Popen(
+            [cli.UNSPOOL, "record", "-o", "pipe", "--", cli.ACT],
+            cwd=self.dir, stderr=subprocess.PIPE, text=True)
+        tool.stderr.readline()
+        tool.terminate()
+        _, stderr = tool.communicate(timeout=cli.TIMEOUT_SECONDS)
+        self.assertEqual(tool.returncode, 1)
+        self.assertIn("nobody read from it; the recording is kept: unspool "
+                      "export ./unspool-", stderr)
+
     def test_without_gzip_where_the_name_says_so(self):
         self.record(cli.ACT, flags=["-o", "a.pb"])
         self.assertNotEqual((self.dir / "a.pb").read_bytes()[:2], b"\x1f\x8b")

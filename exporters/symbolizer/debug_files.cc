@@ -7,6 +7,8 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "exporters/symbolizer/debuginfod.h"
 #include "unwind/load/debug_link.h"
 #include "unwind/load/inflate.h"
 
@@ -41,6 +43,9 @@ void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
   LoadMiniSymbols(elf, path);
   dwarf_ = ReadDwarf(elf, path);
   const unwind::ElfFile* dwarf_elf = &elf;
+  if (!dwarf_ && !has_debug_file_) {
+    has_debug_file_ = Download(elf.FindBuildId(), &debug_file_);
+  }
   if (!dwarf_ && has_debug_file_) {
     dwarf_ = ReadDwarf(debug_file_.elf(), debug_file_.path());
     dwarf_elf = &debug_file_.elf();
@@ -50,6 +55,16 @@ void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
   if (!dwarf_) return;
   LoadAlt(*dwarf_elf, query);
   split_.Load(*dwarf_, path, query.path);
+}
+
+bool DebugFiles::Download(const unwind::BuildId& build_id,
+                          unwind::DebugFile* file) {
+  const absl::StatusOr<std::string> path =
+      FindByDebuginfod(unwind::ToText(build_id).text);
+  if (!path.ok() && !absl::IsNotFound(path.status())) {
+    problems_.emplace_back(path.status().message());
+  }
+  return path.ok() && file->Open(path->c_str(), build_id, Rejected());
 }
 
 void DebugFiles::LoadMiniSymbols(const unwind::ElfFile& elf,
@@ -67,9 +82,12 @@ void DebugFiles::LoadMiniSymbols(const unwind::ElfFile& elf,
 
 void DebugFiles::LoadAlt(const unwind::ElfFile& elf,
                          const unwind::DebugFileQuery& query) {
-  if (alt_file_.FindAlt(elf, query, Rejected())) {
+  const auto link = unwind::ReadDebugAltLink(elf);
+  if (!link) return;
+  if (alt_file_.FindAlt(elf, query, Rejected()) ||
+      Download(link->build_id, &alt_file_)) {
     alt_ = ReadDwarf(alt_file_.elf(), alt_file_.path());
-  } else if (const auto link = unwind::ReadDebugAltLink(elf)) {
+  } else {
     problems_.push_back(std::string(query.path) + ": the file " +
                         std::string(link->path) +
                         " that it shares with others is missing");

@@ -56,6 +56,7 @@ class DebugFiles {
   std::vector<std::string> problems() const;
 
  private:
+  bool Download(const unwind::BuildId& build_id, unwind::DebugFile* file);
   void LoadMiniSymbols(const unwind::ElfFile& elf, const std::string& path);
   void LoadAlt(const unwind::ElfFile& elf, const unwind::DebugFileQuery& query);
   std::optional<DwarfSections> ReadDwarf(const unwind::ElfFile& elf,

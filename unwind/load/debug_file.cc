@@ -138,6 +138,13 @@ bool DebugFile::Find(const ElfFile& module, const DebugFileQuery& query,
   return link && search.ByLink(*link, build_id);
 }
 
+bool DebugFile::Open(const char* path, const BuildId& build_id,
+                     const RejectedFiles& rejected) {
+  const int length = std::snprintf(path_, sizeof(path_), "%s", path);
+  return build_id.size > 0 && length < PATH_MAX &&
+         Take({.build_id = build_id, .crc = {}}, {}, rejected, "");
+}
+
 bool DebugFile::FindAlt(const ElfFile& file, const DebugFileQuery& query,
                         const RejectedFiles& rejected) {
   const auto link = ReadDebugAltLink(file);

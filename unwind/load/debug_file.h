@@ -10,6 +10,7 @@
 
 #include "unwind/load/elf_file.h"
 #include "unwind/load/mapped_file.h"
+#include "unwind/module.h"
 
 namespace unspool::unwind {
 
@@ -52,6 +53,12 @@ class DebugFile {
   // Not async-signal-safe: maps files.
   [[nodiscard]] bool FindAlt(const ElfFile& file, const DebugFileQuery& query,
                              const RejectedFiles& rejected);
+
+  // The file at `path`, which somebody else found, if it has this build id.
+  // False if it has not, or cannot be read; then elf() is empty.
+  // Not async-signal-safe: maps files.
+  [[nodiscard]] bool Open(const char* path, const BuildId& build_id,
+                          const RejectedFiles& rejected);
 
   const ElfFile& elf() const { return elf_; }
   const MappedFile& file() const { return file_; }

@@ -14,13 +14,19 @@
 
 namespace unspool::exporters {
 
-// Frames of the same name are one number, whatever files, lines or modules they
-// come from: that is how pprof groups by function. Built once, then const: any
-// number of threads may read it. Refers to nothing of the profile afterwards.
+enum class Granularity : uint8_t {
+  kFunctions,  // "f", whatever files, lines or modules it comes from
+  kLines,      // "f file.c:12", each line of a function for itself
+};
+
+// Frames of the same name are one number: that is how pprof groups. Built once,
+// then const: any number of threads may read it. Refers to nothing of the
+// profile afterwards.
 class FrameNames {
  public:
   // Not async-signal-safe: allocates.
-  explicit FrameNames(const Profile& profile);
+  explicit FrameNames(const Profile& profile,
+                      Granularity granularity = Granularity::kFunctions);
 
   // The name numbers of the frames at a location, innermost first; at least
   // one. Precondition: `location` indexes the profile's locations.
@@ -29,6 +35,10 @@ class FrameNames {
         first_frame_[location],
         first_frame_[location + 1] - first_frame_[location]);
   }
+
+  // The name numbers of a sample's frames, the outermost first, into *path.
+  // Not async-signal-safe: allocates.
+  void CollectPath(const Sample& sample, std::vector<uint32_t>* path) const;
 
   std::string_view name(uint32_t number) const { return names_[number]; }
   size_t size() const { return names_.size(); }

@@ -4,41 +4,36 @@
 #include <numeric>
 #include <span>
 
-#include "absl/container/flat_hash_map.h"
 #include "exporters/sample_value.h"
 
 namespace unspool::exporters {
 
 StackTree::StackTree(const Profile& profile, const FrameNames& names,
                      size_t value_index)
-    : nodes_(1) {
-  AddSamples(profile, names, value_index);
-  SortChildren(names);
-}
-
-void StackTree::AddSamples(const Profile& profile, const FrameNames& names,
-                           size_t value_index) {
-  absl::flat_hash_map<uint64_t, uint32_t> child_of;  // parent << 32 | name
+    : StackTree() {
+  std::vector<uint32_t> path;
   for (size_t i = 0; i < profile.sample_count(); ++i) {
     const Sample sample = profile.sample(i);
     if (sample.values[value_index] == 0) continue;
-    uint32_t node = 0;
-    for (auto location = sample.locations.rbegin();
-         location != sample.locations.rend(); ++location) {
-      const std::span<const uint32_t> frames = names.frames(*location);
-      for (auto name = frames.rbegin(); name != frames.rend(); ++name) {
-        const auto [entry, is_new] = child_of.try_emplace(
-            uint64_t{node} << 32 | *name, static_cast<uint32_t>(nodes_.size()));
-        if (is_new) nodes_.push_back({.name = *name, .parent = node});
-        node = entry->second;
-      }
-    }
-    nodes_[node].self =
-        AddValues(nodes_[node].self, sample.values[value_index]);
+    names.CollectPath(sample, &path);
+    Add(path, sample.values[value_index]);
   }
+  Finish(names);
 }
 
-void StackTree::SortChildren(const FrameNames& names) {
+void StackTree::Add(std::span<const uint32_t> path, int64_t value) {
+  uint32_t node = 0;
+  for (uint32_t name : path) {
+    const auto [entry, is_new] = child_of_.try_emplace(
+        uint64_t{node} << 32 | name, static_cast<uint32_t>(nodes_.size()));
+    if (is_new) nodes_.push_back({.name = name, .parent = node});
+    node = entry->second;
+  }
+  nodes_[node].self = AddValues(nodes_[node].self, value);
+}
+
+void StackTree::Finish(const FrameNames& names) {
+  child_of_ = {};
   std::vector<uint32_t> by_name(names.size());
   std::iota(by_name.begin(), by_name.end(), 0);
   std::ranges::sort(by_name, {},

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "exporters/frame_names.h"
 #include "exporters/profile.h"
 
@@ -28,6 +29,13 @@ class StackTree {
   StackTree(const Profile& profile, const FrameNames& names,
             size_t value_index);
 
+  // An empty tree, to be built from paths of one's own: Add() for each, the
+  // outermost name first, then Finish() once, and children() after that.
+  // Not async-signal-safe: allocate.
+  StackTree() : nodes_(1) {}
+  void Add(std::span<const uint32_t> path, int64_t value);
+  void Finish(const FrameNames& names);
+
   // Node 0 is the root, above all stacks; parents come before children.
   const std::vector<Node>& nodes() const { return nodes_; }
 
@@ -38,10 +46,7 @@ class StackTree {
   }
 
  private:
-  void AddSamples(const Profile& profile, const FrameNames& names,
-                  size_t value_index);
-  void SortChildren(const FrameNames& names);
-
+  absl::flat_hash_map<uint64_t, uint32_t> child_of_;  // parent << 32 | name
   std::vector<Node> nodes_;
   std::vector<uint32_t> children_;     // node indices, by parent
   std::vector<uint32_t> first_child_;  // in children_, by node, and the end

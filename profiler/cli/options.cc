@@ -40,6 +40,11 @@ struct RecordTexts {
   std::string output, frequency, seconds, engine, clock, max_depth;
   bool no_children = false;
 };
+struct ReportTexts {
+  bool tree = false;
+  std::string callers, list;
+  exporters::ReportRequest request;  // the rest, as it is
+};
 struct ViewTexts {
   std::string file, base, output, format, value;
   std::vector<std::string> files;
@@ -101,11 +106,45 @@ void AddFormat(CLI::App* command, ViewTexts& texts) {
   command->footer("Endings of OUT: .pb.gz .pb .folded .txt");
 }
 
-void AddViews(CLI::App& app, ViewTexts& texts) {
-  CLI::App* report = app.add_subcommand(
+void AddReport(CLI::App& app, ViewTexts& texts, ReportTexts& report) {
+  CLI::App* command = app.add_subcommand(
       "report", "Print a profile's functions, the costliest first");
-  AddFile(report, texts);
-  AddValue(report, texts);
+  AddFile(command, texts);
+  AddValue(command, texts);
+  const auto add = [command](const char* name, std::string& text,
+                             const char* type, const char* description) {
+    return command->add_option(name, text, description)->type_name(type);
+  };
+  CLI::Option* tree =
+      command->add_flag("--tree", report.tree, "Who calls whom");
+  CLI::Option* callers =
+      add("--callers", report.callers, "FUNC", "Who calls FUNC")
+          ->excludes(tree);
+  CLI::Option* list = add("--list", report.list, "FUNC",
+                          "The source lines of FUNC, with their values")
+                          ->excludes(tree)
+                          ->excludes(callers);
+  command
+      ->add_flag("--lines", report.request.by_line,
+                 "Each line of a function for itself")
+      ->excludes(list);
+  add("--focus", report.request.filter.focus, "FUNC",
+      "Only stacks with FUNC on them");
+  add("--ignore", report.request.filter.ignore, "FUNC",
+      "No stacks with FUNC on them");
+  add("--thread", report.request.filter.thread, "THREAD",
+      "Only threads of that name or tid");
+  command
+      ->add_flag("--json", report.request.as_json,
+                 "For programs: all values as JSON")
+      ->excludes(list);
+  command->footer(
+      "FUNC and THREAD are regular expressions; FUNC may match anywhere, also\n"
+      "in the name of the source file or module. Percentages are of all\n"
+      "samples, whatever is shown.");
+}
+
+void AddViews(CLI::App& app, ViewTexts& texts) {
   CLI::App* exporter =
       app.add_subcommand("export", "Convert a profile to another format");
   AddFile(exporter, texts);
@@ -198,6 +237,21 @@ RecordOptions CheckRecord(const CLI::App& app, const RecordTexts& texts,
   return options;
 }
 
+ReportOptions CheckReport(const ViewTexts& view, const ReportTexts& report) {
+  using exporters::ReportView;
+  ReportOptions options = {.file = view.file, .request = report.request};
+  options.request.value = view.value;
+  if (report.tree) options.request.view = ReportView::kTree;
+  for (const auto& [view_of, function] :
+       {std::pair(ReportView::kCallers, &report.callers),
+        std::pair(ReportView::kList, &report.list)}) {
+    if (function->empty()) continue;
+    options.request.view = view_of;
+    options.request.function = *function;
+  }
+  return options;
+}
+
 ExportOptions CheckExport(const ViewTexts& texts) {
   ExportOptions options;
   options.file = texts.file;
@@ -226,7 +280,8 @@ void CheckCommandName(const std::vector<std::string>& arguments) {
 
 Options Parse(CLI::App& app, std::vector<std::string> arguments,
               std::vector<std::string> command, const RecordTexts& record,
-              const ViewTexts& view, const Environment& environment) {
+              const ViewTexts& view, const ReportTexts& report,
+              const Environment& environment) {
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   app.parse(std::move(arguments));
   if (app.got_subcommand("record")) {
@@ -234,7 +289,7 @@ Options Parse(CLI::App& app, std::vector<std::string> arguments,
                        std::move(command), environment);
   }
   if (app.got_subcommand("report")) {
-    return ReportOptions{view.file, view.value};
+    return CheckReport(view, report);
   }
   if (app.got_subcommand("symbolize")) {
     return SymbolizeOptions{view.file, ParseProfileOutput("-o", view.output)};
@@ -285,13 +340,15 @@ Options ParseOptions(const std::vector<std::string>& arguments,
   app.require_subcommand(1);
   RecordTexts record;
   ViewTexts view;
+  ReportTexts report;
   AddRecord(app, record);
+  AddReport(app, view, report);
   AddViews(app, view);
   AddProfileMakers(app, view);
 
   try {
     return Parse(app, {arguments.begin(), split}, std::move(command), record,
-                 view, environment);
+                 view, report, environment);
   } catch (const CLI::CallForHelp&) {
     const auto used = app.get_subcommands();
     return PrintOptions{used.empty() ? app.help() : used[0]->help()};

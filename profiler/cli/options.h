@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "exporters/report.h"
+
 namespace unspool::profiler {
 
 struct RecordOptions {
@@ -28,7 +30,7 @@ struct RecordOptions {
 
 struct ReportOptions {
   std::string file;
-  std::string value;  // name of a sample type; empty: the profile's default
+  exporters::ReportRequest request;  // its style is the terminal's business
 };
 
 enum class ExportFormat : uint8_t { kPprof, kFolded, kText };

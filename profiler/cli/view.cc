@@ -1,8 +1,11 @@
 #include "profiler/cli/view.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -12,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "exporters/export.h"
 #include "exporters/merge.h"
+#include "exporters/report.h"
 #include "profiler/cli/message.h"
 #include "profiler/cli/output_file.h"
 #include "profiler/cli/progress.h"
@@ -78,6 +82,24 @@ std::string Render(const exporters::Profile& profile,
   return std::move(out).str();
 }
 
+// As wide as the terminal, in colour unless https://no-color.org says no; all
+// and plain where stdout is something else.
+exporters::TextStyle StdoutStyle() {
+  exporters::TextStyle style;
+  if (isatty(STDOUT_FILENO) != 1) return style;
+  constexpr size_t kRowsBesides = 8;  // the lines above a table, and a prompt
+  winsize size = {};
+  const bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  style.width = is_known && size.ws_col != 0 ? size.ws_col : 80;
+  style.rows = std::max<size_t>(is_known ? size.ws_row : 0, 24 + kRowsBesides) -
+               kRowsBesides;
+  const char* no_color = getenv("NO_COLOR");
+  const char* term = getenv("TERM");
+  style.is_color = (no_color == nullptr || *no_color == '\0') &&
+                   term != nullptr && std::string_view(term) != "dumb";
+  return style;
+}
+
 // Where the result goes: stdout, or a file that was tried before the work.
 class Output {
  public:
@@ -117,7 +139,18 @@ class Output {
 }  // namespace
 
 int RunReport(const ReportOptions& options) {
-  return RunExport({.file = options.file, .value = options.value});
+  exporters::ReportRequest request = options.request;
+  const exporters::Profile profile = LoadAndName(options.file, request.value);
+  request.style = StdoutStyle();
+  std::ostringstream out;
+  const absl::Status status = exporters::WriteReport(profile, request, out);
+  if (!status.ok()) {
+    throw Failure(absl::IsInvalidArgument(status) ? kExitUsage : kExitFailure,
+                  "cannot show " + Quoted(options.file) + ": " +
+                      std::string(status.message()));
+  }
+  WriteStdout(std::move(out).str());
+  return kExitOk;
 }
 
 int RunExport(const ExportOptions& options) {

@@ -61,11 +61,39 @@ TEST(ParseOptions, AnEmptyVariableIsLikeNone) {
   EXPECT_EQ(options.frequency, 100u);
 }
 
+TEST(ParseOptions, MergeDiffAndSymbolizeTakeTheirFiles) {
+  const auto merge = std::get<MergeOptions>(
+      Parse({"merge", "a", "b", "c", "-o", "sum.pb.gz"}));
+  EXPECT_EQ(merge.files, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(merge.output, "sum.pb.gz");
+  const auto diff = std::get<DiffOptions>(
+      Parse({"diff", "a", "b", "-o", "d.folded", "--value", "samples"}));
+  EXPECT_EQ(diff.base, "a");
+  EXPECT_EQ(diff.view.file, "b");
+  EXPECT_EQ(diff.view.value, "samples");
+  EXPECT_EQ(diff.view.format, ExportFormat::kFolded);
+  const auto symbolize =
+      std::get<SymbolizeOptions>(Parse({"symbolize", "a", "-o", "b.pb"}));
+  EXPECT_EQ(symbolize.file, "a");
+  EXPECT_EQ(symbolize.output, "b.pb");
+}
+
 TEST(ParseOptions, ReportAndExportTakeTheirFile) {
   const auto report =
       std::get<ReportOptions>(Parse({"report", "a", "--value", "samples"}));
   EXPECT_EQ(report.file, "a");
-  EXPECT_EQ(report.value, "samples");
+  EXPECT_EQ(report.request.value, "samples");
+  EXPECT_EQ(report.request.view, exporters::ReportView::kTop);
+  const auto callers = std::get<ReportOptions>(
+      Parse({"report", "a", "--callers", "f", "--lines", "--focus", "g",
+             "--ignore", "h", "--thread", "t", "--json"}));
+  EXPECT_EQ(callers.request.view, exporters::ReportView::kCallers);
+  EXPECT_EQ(callers.request.function, "f");
+  EXPECT_TRUE(callers.request.by_line);
+  EXPECT_TRUE(callers.request.as_json);
+  EXPECT_EQ(callers.request.filter.focus, "g");
+  EXPECT_EQ(callers.request.filter.ignore, "h");
+  EXPECT_EQ(callers.request.filter.thread, "t");
   const auto exporter =
       std::get<ExportOptions>(Parse({"export", "-o", "-", "a"}));
   EXPECT_EQ(exporter.file, "a");

@@ -1,0 +1,111 @@
+#include "exporters/report_text.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
+
+#include "exporters/sample_value.h"
+
+namespace unspool::exporters {
+namespace {
+
+// "Oct 9, 2026 at 3:04pm (CEST)"
+std::string FormatTime(int64_t time_ns) {
+  const time_t seconds = time_ns / 1'000'000'000;
+  struct tm local = {};
+  char text[64] = "";
+  if (localtime_r(&seconds, &local) != nullptr) {
+    std::strftime(text, sizeof(text), "%b %-d, %Y at %-I:%M%P (%Z)", &local);
+  }
+  return text;
+}
+
+// How far the figures may be trusted: samples, how many of their stacks are not
+// whole, and what is missing. Empty for profiles of other makers.
+std::string TrustLine(const Profile& profile) {
+  const auto samples = profile.FindComment("unspool.samples");
+  const auto truncated = profile.FindComment("unspool.truncated");
+  const auto lost = profile.FindComment("unspool.lost");
+  if (!samples || !truncated || !lost) return "";
+  const std::string percentage =
+      FormatPercentage(std::atof(std::string(*truncated).c_str()),
+                       std::atof(std::string(*samples).c_str()));
+  return "Samples: " + Printable(*samples) +
+         ", truncated: " + Printable(*truncated) + " (" +
+         percentage.substr(percentage.find_first_not_of(' ')) +
+         "), lost: " + Printable(*lost) + "\n";
+}
+
+// A difference: what both were before one was scaled to the other.
+std::string DiffLine(const ReportContext& context) {
+  const Profile& profile = context.profile;
+  const ValueType& type = profile.sample_types[context.value_index];
+  const auto sums = profile.FindComment(
+      "unspool.diff." + std::string(profile.strings[type.type]));
+  if (!sums) return "";
+  int64_t base = 0;
+  int64_t now = 0;
+  const char* end = sums->data() + sums->size();
+  const auto first = std::from_chars(sums->data(), end, base);
+  if (first.ptr == end || std::from_chars(first.ptr + 1, end, now).ptr != end) {
+    return "";
+  }
+  return "Change from " + FormatValue(base, context.unit(), "auto") + " to " +
+         FormatValue(now, context.unit(), "auto") +
+         ", the latter scaled to the former\n";
+}
+
+}  // namespace
+
+ValueColumns::ValueColumns(int64_t smallest, int64_t total,
+                           std::string_view unit)
+    : total_(total),
+      unit_(unit),
+      table_unit_(ChooseTableUnit(smallest, total, unit)) {}
+
+double ValueColumns::Share(int64_t value) const {
+  return total_ == 0 ? 0
+                     : static_cast<double>(Magnitude(value)) /
+                           static_cast<double>(total_);
+}
+
+std::string ValueColumns::Value(int64_t value) const {
+  return FormatValue(value, unit_, table_unit_);
+}
+
+std::string ValueColumns::Percent(int64_t value) const {
+  return FormatPercentage(static_cast<double>(value),
+                          static_cast<double>(total_));
+}
+
+void WriteReportHeader(const ReportContext& context,
+                       const ValueColumns& columns, std::ostream& out) {
+  const Profile& profile = context.profile;
+  const ValueType& type = profile.sample_types[context.value_index];
+  if (!profile.mappings.empty()) {
+    out << "File: "
+        << Printable(BaseName(profile.strings[profile.mappings[0].filename]))
+        << '\n';
+  }
+  out << "Type: " << Printable(profile.strings[type.type]) << '\n';
+  if (profile.time_ns != 0) {
+    out << "Time: " << FormatTime(profile.time_ns) << '\n';
+  }
+  if (profile.duration_ns != 0) {
+    out << "Duration: "
+        << FormatValue(profile.duration_ns, "nanoseconds", "auto")
+        << ", Total samples = " << columns.Value(columns.total()) << ' ';
+    const Quantity nanoseconds =
+        ScaleValue(columns.total(), context.unit(), "nanoseconds");
+    if (nanoseconds.unit == "ns" && columns.total() != 0) {
+      out << '('
+          << FormatPercentage(nanoseconds.amount,
+                              static_cast<double>(profile.duration_ns))
+          << ')';
+    }
+    out << '\n';
+  }
+  out << TrustLine(profile) << DiffLine(context);
+}
+
+}  // namespace unspool::exporters

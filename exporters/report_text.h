@@ -1,0 +1,63 @@
+// What the text views of a report share.
+
+#ifndef UNSPOOL_EXPORTERS_REPORT_TEXT_H_
+#define UNSPOOL_EXPORTERS_REPORT_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "exporters/frame_names.h"
+#include "exporters/profile.h"
+#include "exporters/report.h"
+#include "exporters/sample_filter.h"
+
+namespace unspool::exporters {
+
+// A view that was asked for, checked.
+struct ReportContext {
+  const Profile& profile;
+  const ReportRequest& request;
+  const FrameNames& names;
+  const SampleFilter& filter;
+  size_t value_index;
+
+  std::string_view unit() const {
+    return profile.strings[profile.sample_types[value_index].unit];
+  }
+};
+
+// Values of one view in one unit.
+class ValueColumns {
+ public:
+  // `smallest` is the smallest value that has to be readable.
+  // Not async-signal-safe: allocates.
+  ValueColumns(int64_t smallest, int64_t total, std::string_view unit);
+
+  int64_t total() const { return total_; }
+  double Share(int64_t value) const;  // of the total, 0 or more
+
+  // Not async-signal-safe: allocate.
+  std::string Value(int64_t value) const;    // "1.20s"
+  std::string Percent(int64_t value) const;  // " 1.25%"
+
+ private:
+  int64_t total_;
+  std::string unit_;
+  std::string table_unit_;
+};
+
+// Which file, what was counted, when, how much, and how far to trust it.
+void WriteReportHeader(const ReportContext& context,
+                       const ValueColumns& columns, std::ostream& out);
+
+// The views.
+void WriteTopTable(const ReportContext& context, std::ostream& out);
+absl::Status WriteCallTree(const ReportContext& context, std::ostream& out);
+absl::Status WriteSourceList(const ReportContext& context, std::ostream& out);
+
+}  // namespace unspool::exporters
+
+#endif  // UNSPOOL_EXPORTERS_REPORT_TEXT_H_

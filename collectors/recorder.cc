@@ -1,5 +1,10 @@
 #include "collectors/recorder.h"
 
+#include <sys/syscall.h>
+
+#include "collectors/optional_calls.h"
+#include "unwind/arch/arch.h"
+
 namespace unspool::collectors {
 namespace {
 
@@ -13,12 +18,19 @@ const unwind::Module* FindModule(void* unwinder, unwind::ModuleId id) {
   return static_cast<const unwind::SelfUnwinder*>(unwinder)->FindModule(id);
 }
 
+long PresentDirectory(char* out, size_t room) {
+  return IsAllowed(OptionalCall::kFiles)
+             ? unwind::RawSyscall(SYS_getcwd, reinterpret_cast<long>(out),
+                                  static_cast<long>(room))
+             : 0;
+}
+
 }  // namespace
 
 void Recorder::Begin(unwind::SelfUnwinder& unwinder, SpoolWriter& writer) {
   unwinder_ = &unwinder;
   writer_ = &writer;
-  writer.SetModules({&FindModule, &unwinder});
+  writer.SetModules({&FindModule, &unwinder, &PresentDirectory});
 }
 
 void Recorder::AddThread(ThreadState& thread, int32_t tid) {

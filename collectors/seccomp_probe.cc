@@ -120,6 +120,8 @@ bool TryFiles(void* page) {
                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (found == -ENOENT && fd == -ENOENT) return true;
   if (found != 0 || fd < 0) return false;
+  // Into no buffer at all.
+  if (Call(SYS_getcwd, 0, 0) != -ERANGE) return false;
   const bool works = Call(SYS_getdents64, fd, page, unwind::kPageSize) > 0 &&
                      Call(SYS_read, fd, page, 1) == -EISDIR;
   return Call(SYS_close, fd) == 0 && works && TryWriting();

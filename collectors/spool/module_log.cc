@@ -23,6 +23,35 @@ uint16_t PathSize(const char* path) {
   return static_cast<uint16_t>(size);
 }
 
+// The loader keeps the name that dlopen(3) was given, which may be relative.
+bool IsRelative(const unwind::Module& module) {
+  return !module.is_vdso && module.path[0] != '/' && module.path[0] != '\0';
+}
+
+// The room that the path may take.
+uint16_t PathRoom(const unwind::Module& module, DirectoryFunction directory) {
+  return IsRelative(module) && directory != nullptr ? kMaxPath
+                                                    : PathSize(module.path);
+}
+
+// Its size. A relative path is taken to be below the present directory, which
+// is where it was loaded from, unless the program went elsewhere since.
+uint16_t CopyPath(const unwind::Module& module, DirectoryFunction directory,
+                  uint16_t room, char* out) {
+  const uint16_t size = PathSize(module.path);
+  size_t before = 0;
+  if (room > size) {
+    const long cwd = directory(out, room);
+    // With its NUL, whose place the slash takes. Not "(unreachable)…".
+    if (cwd > 0 && out[0] == '/' && static_cast<size_t>(cwd) + size <= room) {
+      before = static_cast<size_t>(cwd);
+      out[before - 1] = '/';
+    }
+  }
+  memcpy(out + before, module.path, size);
+  return static_cast<uint16_t>(before + size);
+}
+
 uint16_t FlagsOf(const unwind::Module& module) {
   return (module.is_main ? kModuleMain : 0) |
          (module.is_vdso ? kModuleVdso : 0) |
@@ -39,8 +68,9 @@ uint8_t* AppendSegments(std::span<const unwind::Segment> segments,
   return out;
 }
 
-// Everything but the magic.
+// Everything but the size and the magic.
 void FillRecord(unwind::ModuleId id, const unwind::Module& module,
+                DirectoryFunction directory, uint16_t path_room,
                 ModuleRecord* record) {
   record->id = id;
   record->flags = FlagsOf(module);
@@ -52,13 +82,15 @@ void FillRecord(unwind::ModuleId id, const unwind::Module& module,
   uint8_t* out = reinterpret_cast<uint8_t*>(record + 1);
   out = AppendSegments({module.segments.data(), module.segment_count}, out);
   memcpy(out, module.build_id.bytes.data(), module.build_id.size);
-  memcpy(out + module.build_id.size, module.path, record->path_size);
+  out += module.build_id.size;
+  record->path_size =
+      CopyPath(module, directory, path_room, reinterpret_cast<char*>(out));
 }
 
 }  // namespace
 
 bool ModuleLog::Add(ChunkAllocator& chunks, unwind::ModuleId id,
-                    const unwind::Module& module) {
+                    const unwind::Module& module, DirectoryFunction directory) {
   uint64_t* biases =
       id < kMaxModules ? biases_.FindOrMap(kMaxModules) : nullptr;
   if (biases == nullptr) return false;
@@ -67,10 +99,10 @@ bool ModuleLog::Add(ChunkAllocator& chunks, unwind::ModuleId id,
   if (!CompareExchange(biases[id], &expected, module.bias << 1 | 1)) {
     return true;
   }
-  const uint16_t path_size = PathSize(module.path);
+  const uint16_t path_room = PathRoom(module, directory);
   const uint32_t size = RoundUp(
       sizeof(ModuleRecord) + module.segment_count * sizeof(ModuleSegment) +
-          module.build_id.size + path_size,
+          module.build_id.size + path_room,
       kModuleAlign);
   uint8_t* place = Reserve(chunks, size);
   if (place == nullptr) {
@@ -79,8 +111,7 @@ bool ModuleLog::Add(ChunkAllocator& chunks, unwind::ModuleId id,
   }
   auto* record = reinterpret_cast<ModuleRecord*>(place);
   record->size = size;
-  record->path_size = path_size;
-  FillRecord(id, module, record);
+  FillRecord(id, module, directory, path_room, record);
   StoreRelease(record->magic, kModuleMagic);  // invariant 2
   return true;
 }

@@ -19,10 +19,16 @@
 namespace unspool::collectors {
 
 // Where an image's modules are looked up by those who record their frames.
+// Writes the present directory and a NUL, and gives their size; 0 or less: it
+// is not known, or there is no room. Called in the handler.
+using DirectoryFunction = long (*)(char* out, size_t room);
+
 struct ModuleSource {
   // nullptr: nothing is known of that id. Called in the handler.
   const unwind::Module* (*find)(void* context, unwind::ModuleId id) = nullptr;
   void* context = nullptr;
+  // For relative paths; nullptr: they stay as they are.
+  DirectoryFunction directory = nullptr;
 };
 
 class ModuleLog {
@@ -40,7 +46,7 @@ class ModuleLog {
   // for the table of biases, or an id of kMaxModules or more.
   // Async-signal-safe; any number of threads.
   bool Add(ChunkAllocator& chunks, unwind::ModuleId id,
-           const unwind::Module& module);
+           const unwind::Module& module, DirectoryFunction directory);
 
   // True, and the bias, if `id` was recorded. Async-signal-safe.
   bool FindBias(unwind::ModuleId id, uint64_t* bias) const;

@@ -46,7 +46,7 @@ bool SpoolWriter::sampling_wanted() const {
 }
 
 bool SpoolWriter::AddModule(unwind::ModuleId id, const unwind::Module& module) {
-  return modules_.Add(chunks_, id, module);
+  return modules_.Add(chunks_, id, module, module_source_.directory);
 }
 
 bool SpoolWriter::IsFirstToSay(uint32_t subject) {
@@ -98,7 +98,8 @@ bool SpoolWriter::FindOrAddBias(unwind::ModuleId id, uint64_t* bias) {
   if (id == unwind::kNoModule || module_source_.find == nullptr) return false;
   const unwind::Module* module =
       module_source_.find(module_source_.context, id);
-  return module != nullptr && modules_.Add(chunks_, id, *module) &&
+  return module != nullptr &&
+         modules_.Add(chunks_, id, *module, module_source_.directory) &&
          modules_.FindBias(id, bias);
 }
 

@@ -74,6 +74,21 @@ class SY01NamesEverywhereTest(harness.Case):
         self.assertEqual(complaints, "")
 
 
+    def test_loaded_by_a_relative_path(self):
+        # Relative to where the program is, which is not where we are.
+        elsewhere = os.path.join(self.dir, "elsewhere")
+        os.mkdir(elsewhere)
+        os.symlink(harness.program("layout_bfd/libfoo.so"),
+                   os.path.join(elsewhere, "libfoo.so"))
+        program = harness.program("loaded_by_name")
+        argv = ["sh", "-c", f"cd elsewhere; exec {program} ./libfoo.so 1"]
+        for run in (self.record(argv), self.preload(argv)):
+            hot_ns = sum(harness.weight(run.profile, sample)
+                         for sample in run.profile.samples
+                         if "foo_hot" in sample.names)
+            self.assertGreater(hot_ns, 0.3 * run.cpu_ns)
+
+
 class EC02LinkerLayoutTest(harness.Case):
     """Segments whose file offset is not their address: the stacks and names
     are those of the bfd-linked build."""

@@ -45,6 +45,34 @@ TEST_F(SpoolWriterTest, LastNoteOfTheEndCounts) {
   EXPECT_EQ(image.end_cpu_ns, 40u);
 }
 
+TEST_F(SpoolWriterTest, RelativePathsAreBelowThePresentDirectory) {
+  ModuleSource source;
+  // /work: with a NUL, as getcwd(2) has it.
+  source.directory = [](char* out, size_t room) -> long {
+    EXPECT_GE(room, 4095u);
+    memcpy(out, "/work", 6);
+    return 6;
+  };
+  writer_.SetModules(source);
+  const std::string long_path(4090, 'p');
+  const char* paths[] = {"./lib/x.so", "/lib/y.so", "", long_path.c_str()};
+  unwind::ModuleId id = kLib;
+  for (const char* path : paths) {
+    ++id;
+    writer_.AddModule(id, TestModule(id << 20, 0x5000, 1, path));
+  }
+  source.directory = [](char*, size_t) -> long { return -ERANGE; };
+  writer_.SetModules(source);
+  ++id;
+  writer_.AddModule(id, TestModule(id << 20, 0x5000, 1, "far/z.so"));
+  std::vector<std::string> read;
+  Read().ForEachModule(0, [&](const ModuleView& m) {
+    if (m.id > kLib) read.push_back(ToString(m.path));
+  });
+  EXPECT_EQ(read, (std::vector<std::string>{"/work/./lib/x.so", "/lib/y.so", "",
+                                            long_path, "far/z.so"}));
+}
+
 TEST_F(SpoolWriterTest, ModulesComeBackOnceEach) {
   // Again: as a handler does that sees the module for the second time.
   ASSERT_TRUE(writer_.AddModule(

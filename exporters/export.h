@@ -45,6 +45,16 @@ std::string SerializePprof(const Profile& profile, bool gzip);
 // `value` names a sample type ("cpu", "samples"); empty = the default one.
 absl::Status WriteFolded(const Profile& profile, std::string_view value,
                          std::ostream& out);
+// One HTML file that needs nothing else: the interactive flame graph. At most
+// 5 MB, whatever the profile holds. A profile with negative values, as one less
+// another has, becomes the differential graph of the two.
+absl::Status WriteFlameHtml(const Profile& profile, std::string_view value,
+                            std::ostream& out);
+
+// The same as a plain picture, without a script: frames below 0.1 % of the
+// whole are one grey frame per caller, with their sum.
+absl::Status WriteFlameSvg(const Profile& profile, std::string_view value,
+                           std::ostream& out);
 absl::Status WriteTop(const Profile& profile, std::string_view value,
                       std::ostream& out);
 

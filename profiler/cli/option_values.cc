@@ -29,6 +29,8 @@ std::optional<ExportFormat> FormatOfEnding(std::string_view path) {
     return ExportFormat::kPprof;
   }
   if (path.ends_with(".folded")) return ExportFormat::kFolded;
+  if (path.ends_with(".html")) return ExportFormat::kHtml;
+  if (path.ends_with(".svg")) return ExportFormat::kSvg;
   if (path.ends_with(".txt")) return ExportFormat::kText;
   return std::nullopt;
 }
@@ -74,16 +76,20 @@ ExportFormat ParseFormat(const std::string& format, const std::string& output) {
   const std::optional<ExportFormat> by_ending = FormatOfEnding(output);
   if (format == "pprof") return ExportFormat::kPprof;
   if (format == "folded") return ExportFormat::kFolded;
+  if (format == "html") return ExportFormat::kHtml;
+  if (format == "svg") return ExportFormat::kSvg;
   if (format == "text") return ExportFormat::kText;
   if (!format.empty()) {
-    BadValue("--format", format, Join({"pprof", "folded", "text"}));
+    BadValue("--format", format,
+             Join({"pprof", "folded", "html", "svg", "text"}));
   }
   if (by_ending.has_value()) return *by_ending;
   if (output.empty() || output == "-") return ExportFormat::kText;
   throw Failure(kExitUsage,
                 "cannot tell a format from the name " + Quoted(output) +
-                    ": give --format pprof, folded or text, or a name that "
-                    "ends in .pb.gz, .pb, .folded or .txt");
+                    ": give --format pprof, folded, html, svg or text, or "
+                    "a name that ends in .pb.gz, .pb, .folded, .html, .svg or "
+                    ".txt");
 }
 
 std::string ParseProfileOutput(std::string_view name, const std::string& text) {

@@ -100,10 +100,11 @@ void AddFormat(CLI::App* command, ViewTexts& texts) {
   command->add_option("-o,--output", texts.output, "File to write [-, stdout]")
       ->type_name("OUT");
   command
-      ->add_option("--format", texts.format,
-                   "pprof, folded or text [by OUT's ending, else text]")
+      ->add_option(
+          "--format", texts.format,
+          "pprof, folded, html, svg or text [by OUT's ending, else text]")
       ->type_name("FORMAT");
-  command->footer("Endings of OUT: .pb.gz .pb .folded .txt");
+  command->footer("Endings of OUT: .pb.gz .pb .folded .html .svg .txt");
 }
 
 void AddReport(CLI::App& app, ViewTexts& texts, ReportTexts& report) {

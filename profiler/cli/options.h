@@ -33,7 +33,7 @@ struct ReportOptions {
   exporters::ReportRequest request;  // its style is the terminal's business
 };
 
-enum class ExportFormat : uint8_t { kPprof, kFolded, kText };
+enum class ExportFormat : uint8_t { kPprof, kFolded, kHtml, kSvg, kText };
 
 struct ExportOptions {
   std::string file;

@@ -65,6 +65,23 @@ void WriteStdout(std::string_view bytes) {
   }
 }
 
+using Writer = absl::Status (*)(const exporters::Profile& profile,
+                                std::string_view value, std::ostream& out);
+
+// Precondition: not kPprof, which is bytes.
+Writer WriterOf(ExportFormat format) {
+  switch (format) {
+    case ExportFormat::kFolded:
+      return exporters::WriteFolded;
+    case ExportFormat::kHtml:
+      return exporters::WriteFlameHtml;
+    case ExportFormat::kSvg:
+      return exporters::WriteFlameSvg;
+    default:
+      return exporters::WriteTop;
+  }
+}
+
 std::string Render(const exporters::Profile& profile,
                    const ExportOptions& options) {
   if (options.format == ExportFormat::kPprof) {
@@ -72,9 +89,7 @@ std::string Render(const exporters::Profile& profile,
   }
   std::ostringstream out;
   const absl::Status status =
-      options.format == ExportFormat::kFolded
-          ? exporters::WriteFolded(profile, options.value, out)
-          : exporters::WriteTop(profile, options.value, out);
+      WriterOf(options.format)(profile, options.value, out);
   if (!status.ok()) {
     throw Failure(kExitFailure, "cannot show " + Quoted(options.file) + ": " +
                                     std::string(status.message()));

@@ -43,6 +43,10 @@ TEST(ParseFormat, FlagBeatsEndingBeatsText) {
       {"", "a.pb.gz", ExportFormat::kPprof},
       {"", "dir.txt/a.pb", ExportFormat::kPprof},
       {"", "a.folded", ExportFormat::kFolded},
+      {"", "a.html", ExportFormat::kHtml},
+      {"", "a.svg", ExportFormat::kSvg},
+      {"html", "-", ExportFormat::kHtml},
+      {"svg", "a.html", ExportFormat::kSvg},
       {"", "a.txt", ExportFormat::kText},
       {"folded", "a.txt", ExportFormat::kFolded},
       {"text", "a.pb", ExportFormat::kText},
@@ -59,7 +63,7 @@ TEST(ParseFormat, FlagBeatsEndingBeatsText) {
 TEST(ParseRecordOutput, RefusesWhatRecordDoesNotWrite) {
   EXPECT_EQ(ParseRecordOutput("-o", "a"), "a");
   EXPECT_EQ(ParseRecordOutput("-o", "a.pb"), "a.pb");
-  for (const char* bad : {"", "-", "a.folded", "a.txt"}) {
+  for (const char* bad : {"", "-", "a.folded", "a.html", "a.svg", "a.txt"}) {
     EXPECT_THROW(ParseRecordOutput("-o", bad), Failure) << bad;
   }
 }

@@ -32,9 +32,9 @@ class Usage(cli.Case):
         ("symbolize to text", ["symbolize", "a", "-o", "a.txt"],
          ["'a.txt'", "unspool export"]),
         ("unknown format", ["export", "a", "--format", "xml"],
-         ["'xml'", "--format", "pprof, folded or text"]),
-        ("format of later", ["export", "a", "-o", "a.html"],
-         ["'a.html'", ".folded"]),
+         ["'xml'", "--format", "pprof, folded, html, svg or text"]),
+        ("format of later", ["export", "a", "-o", "a.json"],
+         ["'a.json'", ".folded"]),
         ("control characters", ["re\ncord"], ["'re?cord'"]),
     ]
 

@@ -1,0 +1,168 @@
+// What is written around the picture: heading, legend, details, tooltip and the
+// table of functions. Text from the profile goes into text nodes only.
+
+const TABLE_ROWS = 200;
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function descriptionNodes({name, rows}) {
+  const list = element('dl');
+  for (const [what, text] of rows) {
+    list.append(element('div', {}, element('dt', {}, what),
+                        element('dd', {}, text)));
+  }
+  return [element('strong', {}, name), list];
+}
+
+class Panel {
+  constructor(app) {
+    this.app = app;
+    const ids = ['title', 'facts', 'legend', 'details', 'tooltip', 'table'];
+    for (const id of ids) this[id] = document.getElementById(id);
+    this.order = 'self';
+  }
+
+  writeHeading() {
+    const {facts, isDifference} = this.app.profile;
+    const title = facts.get('title') || 'unspool';
+    this.title.textContent = title;
+    document.title = title + ' · unspool';
+    const whole = this.app.profile.scale;
+    const time = (value) => formatValue(value, this.app.unit);
+    const type = facts.get('type');
+    const parts = [isDifference ?
+        `${time(whole.before)} → ${time(whole.after)} ${type}, each as 100 %` :
+        `${time(whole.after)} ${type}`];
+    for (const key of ['samples', 'threads', 'duration', 'time']) {
+      if (facts.has(key)) parts.push(facts.get(key));
+    }
+    this.facts.textContent = parts.join(' · ');
+    for (const key of ['lost', 'truncated']) {
+      if (!facts.has(key)) continue;
+      this.facts.append(' · ', element('mark', {}, facts.get(key)));
+    }
+  }
+
+  writeLegend() {
+    const {profile, colors, tree} = this.app;
+    const items = [];
+    const item = (color, text, className = '') => {
+      const swatch = element('span', {className: 'swatch ' + className});
+      if (color) swatch.style.background = color;
+      items.push(element('li', {}, swatch, text));
+    };
+    if (profile.isDifference) {
+      const most = this.app.largestChange;
+      item(colors.ofChange(most, most), 'grew (+)');
+      item(colors.ofChange(-most, most), 'shrank (−)');
+      item(colors.faint, 'as before');
+    } else {
+      const whole = tree.scale.after;
+      for (const {module, self} of colors.modules.slice(0, 8)) {
+        if (share(self, whole) < 0.0005) continue;
+        item(colors.ofModule(module),
+             `${module || 'no file'} ${formatShare(share(self, whole))}`);
+      }
+    }
+    const kinds = new Set(profile.nodes.frame.subarray(1));
+    const present = new Set([...kinds].map((f) => profile.frames[f].kind));
+    if (profile.nodes.inlined.some((i) => i === 1)) {
+      item('', '↳ inlined', 'inlined');
+    }
+    if (present.has(KIND.kernel)) item('', '◆ kernel', 'kernel');
+    if (profile.groups.some((g) => g.guessed)) item('', '? guessed', 'guessed');
+    if (present.has(KIND.truncated)) item('', '✂ cut short', 'striped');
+    if (present.has(KIND.missing)) item('', '∅ stack unknown', 'striped');
+    this.legend.replaceChildren(...items);
+  }
+
+  writeDetails(hit = null) {
+    const {app} = this;
+    const what = hit?.isRun ? this.describeRun(hit) :
+        describe(app, hit?.node ?? app.state.focus);
+    this.details.replaceChildren(...descriptionNodes(what));
+  }
+
+  describeRun({node, count}) {
+    const {tree, profile} = this.app;
+    let weight = 0;
+    for (let i = node, k = 0; k < count; k++, i = tree.end[i]) {
+      weight += tree.total[i];
+    }
+    const whole = profile.isDifference ? 1 : tree.scale.after;
+    const amount = profile.isDifference ? '' :
+        formatValue(weight, this.app.unit) + ', ';
+    return {
+      name: `${count.toLocaleString('en')} ` +
+          (count === 1 ? 'frame' : 'frames') + ' too small to draw',
+      rows: [['together', amount + formatShare(share(weight, whole))],
+             ['to see them', 'click to zoom to their caller']],
+    };
+  }
+
+  showTooltip(hit, x, y) {
+    this.tooltip.hidden = hit === null;
+    if (hit === null) return;
+    const what = hit.isRun ? this.describeRun(hit) : describe(this.app, hit.node);
+    this.tooltip.replaceChildren(...descriptionNodes(what));
+    const box = this.tooltip.getBoundingClientRect();
+    const left = Math.min(x + 14, innerWidth - box.width - 8);
+    const below = y + 18 + box.height < innerHeight;
+    this.tooltip.style.left = Math.max(4, left) + 'px';
+    this.tooltip.style.top =
+        Math.max(4, below ? y + 18 : y - box.height - 12) + 'px';
+  }
+
+  // Functions, the costliest first; those that match while there is a search.
+  writeTable() {
+    const {app} = this;
+    const {profile, search} = app;
+    if (this.table.hidden) return;
+    const whole = profile.isDifference ? 1 : profile.scale.after;
+    const rows = app.table.filter(
+        ({frame}) => !search.isActive || search.matches(frame));
+    rows.sort((a, b) => b[this.order] - a[this.order]);
+    const head = element('tr', {}, element('th', {scope: 'col'}, 'Function'));
+    for (const key of ['self', 'total']) {
+      const button = element('button', {type: 'button'},
+                             key === 'self' ? 'Self' : 'Total');
+      button.onclick = () => {
+        this.order = key;
+        this.writeTable();
+      };
+      const cell = element('th', {scope: 'col'}, button);
+      if (key === this.order) cell.setAttribute('aria-sort', 'descending');
+      head.append(cell);
+    }
+    const body = element('tbody');
+    for (const row of rows.slice(0, TABLE_ROWS)) {
+      body.append(this.tableRow(row, whole));
+    }
+    this.table.replaceChildren(
+        element('table', {}, element('thead', {}, head), body));
+    if (rows.length > TABLE_ROWS) {
+      this.table.append(element('p', {}, `and ${
+          (rows.length - TABLE_ROWS).toLocaleString('en')} more: search for them`));
+    }
+  }
+
+  tableRow({frame, self, total}, whole) {
+    const {app} = this;
+    const {name, module} = app.profile.frames[frame];
+    const button = element('button', {type: 'button', title: name + '\n' + module},
+                           shortName(name));
+    button.onclick = () => app.showCallers(frame);
+    const cells = [self, total].map((value) => {
+      const cell = element('td', {}, formatShare(share(value, whole)));
+      cell.style.setProperty('--part', share(value, whole));
+      return cell;
+    });
+    const row = element('tr', {}, element('td', {}, button), ...cells);
+    row.style.setProperty('--module', app.colors.ofModule(module));
+    return row;
+  }
+}

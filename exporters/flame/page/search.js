@@ -1,0 +1,71 @@
+// Which functions match, and how much of the picture they are.
+
+class Search {
+  constructor(profile) {
+    this.profile = profile;
+    this.isActive = false;
+    this.isBad = false;  // not a regular expression
+    this.matching = new Uint8Array(profile.frames.length);
+  }
+
+  // Plain text, without regard to case; a regular expression if /in slashes/.
+  set(query) {
+    this.query = query;
+    this.isBad = false;
+    this.matching.fill(0);
+    this.isActive = query !== '';
+    if (!this.isActive) return;
+    const test = this.compile(query);
+    this.profile.frames.forEach(({name, kind}, i) => {
+      if (kind !== KIND.folded && test(name)) this.matching[i] = 1;
+    });
+  }
+
+  compile(query) {
+    const slashed = /^\/(.+)\/$/.exec(query);
+    if (slashed === null) {
+      const wanted = query.toLowerCase();
+      return (name) => name.toLowerCase().includes(wanted);
+    }
+    try {
+      const expression = new RegExp(slashed[1]);
+      return (name) => expression.test(name);
+    } catch {
+      this.isBad = true;
+      return () => false;
+    }
+  }
+
+  matches(frame) {
+    return this.matching[frame] === 1;
+  }
+
+  matchesNode(tree, node) {
+    return (node > 0 || tree.isInverted) && this.matches(tree.frame[node]);
+  }
+
+  // {frames, weight} under `root`: a stack counts once, however often it
+  // matches.
+  sum(tree, root) {
+    let weight = 0;
+    let frames = 0;
+    let behind = root;  // the end of the last match that was counted
+    for (let i = root; i < tree.end[root]; i++) {
+      if (!this.matchesNode(tree, i)) continue;
+      frames++;
+      if (i < behind) continue;
+      weight += tree.total[i];
+      behind = tree.end[i];
+    }
+    return {frames, weight};
+  }
+
+  // The next match after `node`, around the end; `step` is 1 or -1. -1: none.
+  next(tree, node, step) {
+    for (let k = 1; k <= tree.count; k++) {
+      const i = (node + step * k + tree.count * 2) % tree.count;
+      if (this.matchesNode(tree, i)) return i;
+    }
+    return -1;
+  }
+}

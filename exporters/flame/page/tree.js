@@ -1,0 +1,267 @@
+// What is drawn: a tree in preorder, one array per column, made from the
+// profile for some of its threads, root first or from a function to its
+// callers.
+//
+// A node's layout weight is its value; in a difference, the mean of its shares
+// of both profiles, so that what is new and what is gone both have a width.
+
+class TreeBuilder {
+  constructor(profile) {
+    this.profile = profile;
+    this.rows = {frame: [], place: [], inlined: [], depth: [], after: [],
+                 before: [], guessed: []};
+  }
+
+  // A node, in preorder; returns its number.
+  add(depth, frame, place, inlined) {
+    const rows = this.rows;
+    rows.frame.push(frame);
+    rows.place.push(place);
+    rows.inlined.push(inlined);
+    rows.depth.push(depth);
+    rows.after.push(0);
+    rows.before.push(0);
+    rows.guessed.push(0);
+    return rows.frame.length - 1;
+  }
+
+  addValue(node, group, value) {
+    const rows = this.rows;
+    (group.before ? rows.before : rows.after)[node] += value;
+    if (group.guessed) rows.guessed[node] += value;
+  }
+
+  // `scale`: what 100 % is, before and after.
+  finish(scale) {
+    const rows = this.rows;
+    const count = rows.frame.length;
+    const tree = {
+      count,
+      frame: Uint32Array.from(rows.frame),
+      place: Uint32Array.from(rows.place),
+      inlined: Uint8Array.from(rows.inlined),
+      depth: Uint32Array.from(rows.depth),
+      parent: new Uint32Array(count),
+      end: new Uint32Array(count),  // first node behind the subtree
+      after: Float64Array.from(rows.after),
+      before: Float64Array.from(rows.before),
+      guessed: Float64Array.from(rows.guessed),
+      start: new Float64Array(count),  // left edge, in layout weight
+      scale,
+    };
+    linkNodes(tree);
+    tree.selfAfter = tree.after.slice();
+    tree.selfBefore = tree.before.slice();
+    tree.self = this.layoutWeights(tree);
+    for (let i = count - 1; i > 0; i--) {
+      const parent = tree.parent[i];
+      tree.after[parent] += tree.after[i];
+      tree.before[parent] += tree.before[i];
+      tree.guessed[parent] += tree.guessed[i];
+    }
+    tree.total = this.layoutWeights(tree);
+    placeNodes(tree);
+    return tree;
+  }
+
+  layoutWeights({after, before, scale}) {
+    if (!this.profile.isDifference) return after.slice();
+    return after.map((value, i) => share(value, scale.after) / 2 +
+                                   share(before[i], scale.before) / 2);
+  }
+}
+
+const share = (value, whole) => (whole > 0 ? value / whole : 0);
+
+function linkNodes(tree) {
+  const path = [];
+  tree.maxDepth = 0;
+  for (let i = 0; i < tree.count; i++) {
+    const depth = tree.depth[i];
+    for (let d = depth; d < path.length; d++) tree.end[path[d]] = i;
+    path.length = depth;
+    path[depth] = i;
+    tree.parent[i] = depth === 0 ? 0 : path[depth - 1];
+    tree.maxDepth = Math.max(tree.maxDepth, depth);
+  }
+  for (const node of path) tree.end[node] = tree.count;
+}
+
+function placeNodes(tree) {
+  const next = new Float64Array(tree.count);  // where the next child begins
+  for (let i = 1; i < tree.count; i++) {
+    const parent = tree.parent[i];
+    tree.start[i] = next[parent];
+    next[i] = next[parent];
+    next[parent] += tree.total[i];
+  }
+}
+
+function scaleOf(profile) {
+  const scale = {before: 0, after: 0};
+  const {values} = profile.nodes;
+  for (let v = 0; v < values.count; v++) {
+    const side = profile.groups[values.group[v]].before ? 'before' : 'after';
+    scale[side] += values.value[v];
+  }
+  return scale;
+}
+
+// The value rows of each thread.
+function valuesByThread(profile) {
+  const byThread = profile.threads.map(() => []);
+  const {values} = profile.nodes;
+  for (let v = 0; v < values.count; v++) {
+    byThread[profile.groups[values.group[v]].thread].push(v);
+  }
+  return byThread;
+}
+
+// Adds the nodes that the value rows need, `shift` levels down; `rootNode`
+// stands for the root.
+function addStacks(builder, rows, shift, rootNode) {
+  const {nodes, groups} = builder.profile;
+  const {values} = nodes;
+  const numbers = new Map([[0, rootNode]]);
+  const used = [];
+  for (const v of rows) {
+    for (let n = values.node[v]; !numbers.has(n); n = nodes.parent[n]) {
+      numbers.set(n, -1);
+      used.push(n);
+    }
+  }
+  for (const n of Uint32Array.from(used).sort()) {
+    numbers.set(n, builder.add(nodes.depth[n] + shift, nodes.frame[n],
+                               nodes.place[n], nodes.inlined[n]));
+  }
+  for (const v of rows) {
+    builder.addValue(numbers.get(values.node[v]), groups[values.group[v]],
+                     values.value[v]);
+  }
+}
+
+function addAll(builder) {
+  const {nodes, groups} = builder.profile;
+  const {values} = nodes;
+  for (let n = 1; n < nodes.count; n++) {
+    builder.add(nodes.depth[n], nodes.frame[n], nodes.place[n],
+                nodes.inlined[n]);
+  }
+  for (let v = 0; v < values.count; v++) {
+    builder.addValue(values.node[v], groups[values.group[v]], values.value[v]);
+  }
+}
+
+const ALL_THREADS = -1;
+const EACH_THREAD = -2;
+
+// Root first: all threads as one, each under a node of its own, or one.
+function callTree(profile, thread) {
+  const builder = new TreeBuilder(profile);
+  const root = builder.add(0, 0, 0, 0);
+  if (thread === ALL_THREADS) {
+    addAll(builder);
+  } else if (thread === EACH_THREAD) {
+    const weight = (rows) => rows.reduce(
+        (sum, v) => sum + profile.nodes.values.value[v], 0);
+    const threads = valuesByThread(profile)
+        .map((rows, i) => ({i, rows, weight: weight(rows)}))
+        .sort((a, b) => b.weight - a.weight);
+    for (const {i, rows} of threads) {
+      const node = builder.add(1, profile.threadFrames[i], 0, 0);
+      addStacks(builder, rows, 1, node);
+    }
+  } else {
+    addStacks(builder, valuesByThread(profile)[thread], 0, root);
+  }
+  return builder.finish(profile.scale);
+}
+
+// From a function to its callers. A stack counts once, from the function's
+// outermost frame, so that the root's total is the function's. null if the
+// function is not in the tree.
+function callerTree(profile, calls, frame) {
+  const builder = new TreeBuilder(profile);
+  const outermost = [];
+  for (let i = 0; i < calls.count;) {
+    if (i > 0 && calls.frame[i] === frame) outermost.push(i);
+    i = i > 0 && calls.frame[i] === frame ? calls.end[i] : i + 1;
+  }
+  if (outermost.length === 0) return null;
+  // Each entry: the nodes of `calls` that are one node here, and what flows
+  // from the function through each of them.
+  const flow = (n) => ({at: n, after: calls.after[n], before: calls.before[n],
+                        guessed: calls.guessed[n]});
+  const stack = [{depth: 0, frame, flows: outermost.map(flow)}];
+  while (stack.length > 0) {
+    const {depth, frame: name, flows} = stack.pop();
+    let heaviest = flows[0];
+    for (const f of flows) {
+      if (f.after + f.before > heaviest.after + heaviest.before) heaviest = f;
+    }
+    const node = builder.add(depth, name, calls.place[heaviest.at],
+                             calls.inlined[heaviest.at]);
+    const callers = groupByCaller(calls, flows, builder, node);
+    // The lightest is pushed first, to come last.
+    callers.sort((a, b) => a.weight - b.weight);
+    for (const c of callers) {
+      stack.push({depth: depth + 1, frame: c.frame, flows: c.flows});
+    }
+  }
+  return builder.finish(profile.scale);
+}
+
+function groupByCaller(calls, flows, builder, node) {
+  const parents = new Map();
+  for (const f of flows) {
+    const parent = calls.parent[f.at];
+    if (parent === 0) {
+      builder.rows.after[node] += f.after;
+      builder.rows.before[node] += f.before;
+      builder.rows.guessed[node] += f.guessed;
+      continue;
+    }
+    const known = parents.get(parent);
+    if (known === undefined) {
+      parents.set(parent, {...f, at: parent});
+    } else {
+      known.after += f.after;
+      known.before += f.before;
+      known.guessed += f.guessed;
+    }
+  }
+  const byFrame = new Map();
+  for (const f of parents.values()) {
+    const frame = calls.frame[f.at];
+    if (!byFrame.has(frame)) byFrame.set(frame, {frame, flows: [], weight: 0});
+    const group = byFrame.get(frame);
+    group.flows.push(f);
+    group.weight += share(f.after, calls.scale.after) +
+        share(f.before, calls.scale.before);
+  }
+  return [...byFrame.values()];
+}
+
+// What each function uses itself and with what it calls, a stack counted once:
+// {frame, self, total}, in layout weight, for frames that have any.
+function functionTable(profile, tree) {
+  const self = new Float64Array(profile.frames.length);
+  const total = new Float64Array(profile.frames.length);
+  const open = new Uint32Array(profile.frames.length);  // on the path
+  const path = [];
+  for (let i = 1; i < tree.count; i++) {
+    while (path.length >= tree.depth[i]) open[path.pop()]--;
+    const frame = tree.frame[i];
+    if (open[frame]++ === 0) total[frame] += tree.total[i];
+    path.push(frame);
+    self[frame] += tree.self[i];
+  }
+  const rows = [];
+  for (let frame = 0; frame < self.length; frame++) {
+    const {kind, isThread} = profile.frames[frame];
+    if (total[frame] > 0 && kind !== KIND.folded && !isThread) {
+      rows.push({frame, self: self[frame], total: total[frame]});
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,40 @@
+// Samples that a flame graph may show apart: by thread, by whether their stack
+// was guessed in part, and, in a differential graph, by which of the two
+// profiles they come from.
+
+#ifndef UNSPOOL_EXPORTERS_FLAME_SAMPLE_GROUPS_H_
+#define UNSPOOL_EXPORTERS_FLAME_SAMPLE_GROUPS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exporters/profile.h"
+
+namespace unspool::exporters {
+
+struct SampleGroup {
+  uint32_t thread = 0;   // index into SampleGroups::threads
+  bool guessed = false;  // label unwind=guessed
+  bool before = false;   // negative in a difference: of the first profile
+};
+
+struct SampleGroups {
+  // "worker (1234)"; "" where nothing says which thread. At most kMaxThreads:
+  // of more, those of the same name are one; if that does not do, the lightest
+  // are one, "(other threads)".
+  std::vector<std::string> threads;
+  std::vector<SampleGroup> groups;
+  std::vector<uint32_t> of_sample;  // index into groups, by sample
+
+  static constexpr size_t kMaxThreads = 256;
+};
+
+// Precondition: `value_index` is one of the profile's sample types.
+// Any thread. Not async-signal-safe: allocates.
+SampleGroups GroupSamples(const Profile& profile, size_t value_index);
+
+}  // namespace unspool::exporters
+
+#endif  // UNSPOOL_EXPORTERS_FLAME_SAMPLE_GROUPS_H_

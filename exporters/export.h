@@ -38,6 +38,13 @@ void Symbolize(Profile& profile, const Progress& progress);
 // device is written in place.
 absl::Status WriteFile(const std::string& path, std::string_view bytes);
 
+// Writes a format piece by piece; an error ends it.
+using Render = std::function<absl::Status(std::ostream& out)>;
+
+// The same of what `render` writes, none of which is kept in memory.
+absl::Status WriteFile(const std::string& path, const Render& render);
+absl::Status WriteStdout(const Render& render);
+
 // By WriteFile; gzip-compressed unless `path` ends in .pb.
 absl::Status WritePprof(const Profile& profile, const std::string& path);
 std::string SerializePprof(const Profile& profile, bool gzip);

@@ -32,15 +32,20 @@ void WriteTree(const StackTree& tree, const FrameNames& names,
     uint32_t node;
     size_t prefix_size;  // of the line, up to the node's parent
   };
+  std::vector<std::string> folded;
+  folded.reserve(names.size());
+  for (uint32_t i = 0; i < names.size(); ++i) {
+    folded.push_back(FoldedName(names.name(i)));
+  }
   std::vector<Visit> to_visit = {{0, 0}};
   std::string line;
-  while (!to_visit.empty()) {
+  while (!to_visit.empty() && out.good()) {
     const auto [node, prefix_size] = to_visit.back();
     to_visit.pop_back();
     line.resize(prefix_size);
     if (node != 0) {
       if (prefix_size != 0) line += ';';
-      line += FoldedName(names.name(tree.nodes()[node].name));
+      line += folded[tree.nodes()[node].name];
     }
     const int64_t self = tree.nodes()[node].self;
     if (self != 0 && node != 0) out << line << ' ' << self << '\n';

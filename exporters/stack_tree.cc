@@ -22,18 +22,25 @@ StackTree::StackTree(const Profile& profile, const FrameNames& names,
 }
 
 void StackTree::Add(std::span<const uint32_t> path, int64_t value) {
-  uint32_t node = 0;
-  for (uint32_t name : path) {
+  const auto same = static_cast<size_t>(
+      std::ranges::mismatch(path, last_path_).in1 - path.begin());
+  last_path_.assign(path.begin(), path.end());
+  last_nodes_.resize(same);
+  uint32_t node = same == 0 ? 0 : last_nodes_.back();
+  for (uint32_t name : path.subspan(same)) {
     const auto [entry, is_new] = child_of_.try_emplace(
         uint64_t{node} << 32 | name, static_cast<uint32_t>(nodes_.size()));
     if (is_new) nodes_.push_back({.name = name, .parent = node});
     node = entry->second;
+    last_nodes_.push_back(node);
   }
   nodes_[node].self = AddValues(nodes_[node].self, value);
 }
 
 void StackTree::Finish(const FrameNames& names) {
   child_of_ = {};
+  last_path_ = {};
+  last_nodes_ = {};
   std::vector<uint32_t> by_name(names.size());
   std::iota(by_name.begin(), by_name.end(), 0);
   std::ranges::sort(by_name, {},
@@ -41,15 +48,22 @@ void StackTree::Finish(const FrameNames& names) {
   std::vector<uint32_t> rank(names.size());
   for (uint32_t i = 0; i < by_name.size(); ++i) rank[by_name[i]] = i;
 
-  children_.resize(nodes_.size() - 1);
-  std::iota(children_.begin(), children_.end(), 1);
-  std::ranges::sort(children_, {}, [this, &rank](uint32_t node) {
-    return uint64_t{nodes_[node].parent} << 32 | rank[nodes_[node].name];
-  });
   first_child_.assign(nodes_.size() + 1, 0);
-  for (uint32_t node : children_) ++first_child_[nodes_[node].parent + 1];
+  for (size_t i = 1; i < nodes_.size(); ++i) {
+    ++first_child_[nodes_[i].parent + 1];
+  }
   std::partial_sum(first_child_.begin(), first_child_.end(),
                    first_child_.begin());
+  children_.resize(nodes_.size() - 1);
+  std::vector<uint32_t> next(first_child_.begin(), first_child_.end() - 1);
+  for (uint32_t i = 1; i < nodes_.size(); ++i) {
+    children_[next[nodes_[i].parent]++] = i;
+  }
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    std::ranges::sort(children_.begin() + first_child_[i],
+                      children_.begin() + first_child_[i + 1], {},
+                      [&](uint32_t node) { return rank[nodes_[node].name]; });
+  }
 }
 
 }  // namespace unspool::exporters

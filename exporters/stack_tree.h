@@ -46,7 +46,11 @@ class StackTree {
   }
 
  private:
+  // While it is built. The last path and its nodes: the next one often begins
+  // like it.
   absl::flat_hash_map<uint64_t, uint32_t> child_of_;  // parent << 32 | name
+  std::vector<uint32_t> last_path_;
+  std::vector<uint32_t> last_nodes_;
   std::vector<Node> nodes_;
   std::vector<uint32_t> children_;     // node indices, by parent
   std::vector<uint32_t> first_child_;  // in children_, by node, and the end

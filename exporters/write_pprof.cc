@@ -11,32 +11,29 @@
 
 #include "absl/status/status.h"
 #include "exporters/export.h"
+#include "exporters/fd_stream.h"
 #include "exporters/gzip.h"
 #include "exporters/pprof_format.h"
 
 namespace unspool::exporters {
 namespace {
 
-absl::Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return absl::ErrnoToStatus(errno, path);
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
+absl::Status WriteAll(int fd, const Render& render, const std::string& path) {
+  FdStream out(fd);
+  absl::Status status = render(out);
+  const int error = out.Finish();
+  return status.ok() && error != 0 ? absl::ErrnoToStatus(error, path) : status;
 }
 
-// Writes `bytes` to a new file "`path`.tmpXXXXXX" and gives it the name `path`.
-absl::Status WriteFileAndRename(const std::string& path,
-                                std::string_view bytes) {
+// Renders into a new file "`path`.tmpXXXXXX" and gives it the name `path`.
+absl::Status WriteFileAndRename(const std::string& path, const Render& render) {
   std::string temporary = path + ".tmpXXXXXX";
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
   // mkostemp made it 0600; a profile is as readable as any file of the user.
   const mode_t mask = umask(0);
   umask(mask);
-  absl::Status status = WriteAll(fd, bytes, path);
+  absl::Status status = WriteAll(fd, render, path);
   if (status.ok() && fchmod(fd, 0666 & ~mask) != 0) {
     status = absl::ErrnoToStatus(errno, path);
   }
@@ -56,10 +53,10 @@ bool IsSpecialFile(const std::string& path) {
 }
 
 // A pipe or device (/dev/stdout, /dev/null) is written in place.
-absl::Status WriteInPlace(const std::string& path, std::string_view bytes) {
+absl::Status WriteInPlace(const std::string& path, const Render& render) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
-  absl::Status status = WriteAll(fd, bytes, path);
+  absl::Status status = WriteAll(fd, render, path);
   if (close(fd) != 0 && status.ok()) {
     status = absl::ErrnoToStatus(errno, path);
   }
@@ -73,9 +70,20 @@ std::string SerializePprof(const Profile& profile, bool gzip) {
   return gzip ? Gzip(bytes) : bytes;
 }
 
+absl::Status WriteFile(const std::string& path, const Render& render) {
+  return IsSpecialFile(path) ? WriteInPlace(path, render)
+                             : WriteFileAndRename(path, render);
+}
+
 absl::Status WriteFile(const std::string& path, std::string_view bytes) {
-  return IsSpecialFile(path) ? WriteInPlace(path, bytes)
-                             : WriteFileAndRename(path, bytes);
+  return WriteFile(path, [bytes](std::ostream& out) {
+    out << bytes;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status WriteStdout(const Render& render) {
+  return WriteAll(STDOUT_FILENO, render, "stdout");
 }
 
 absl::Status WritePprof(const Profile& profile, const std::string& path) {

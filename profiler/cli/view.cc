@@ -52,17 +52,9 @@ exporters::Profile LoadAndName(const std::string& path,
   return *std::move(profile);
 }
 
-void WriteStdout(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      throw Failure(kExitFailure,
-                    "cannot write to stdout: " + ErrnoText(errno) +
-                        "; name a file with export -o");
-    }
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
+void CheckWritten(const absl::Status& status) {
+  if (status.ok()) return;
+  throw Failure(kExitFailure, "cannot write " + std::string(status.message()));
 }
 
 using Writer = absl::Status (*)(const exporters::Profile& profile,
@@ -82,19 +74,11 @@ Writer WriterOf(ExportFormat format) {
   }
 }
 
-std::string Render(const exporters::Profile& profile,
-                   const ExportOptions& options) {
-  if (options.format == ExportFormat::kPprof) {
-    return exporters::SerializePprof(profile, !options.output.ends_with(".pb"));
-  }
-  std::ostringstream out;
-  const absl::Status status =
-      WriterOf(options.format)(profile, options.value, out);
-  if (!status.ok()) {
-    throw Failure(kExitFailure, "cannot show " + Quoted(options.file) + ": " +
-                                    std::string(status.message()));
-  }
-  return std::move(out).str();
+void WriteStdout(const std::string& text) {
+  CheckWritten(exporters::WriteStdout([&text](std::ostream& out) {
+    out << text;
+    return absl::OkStatus();
+  }));
 }
 
 // As wide as the terminal, in colour unless https://no-color.org says no; all
@@ -123,17 +107,24 @@ class Output {
     if (!path_.empty()) CheckWritable(path_);
   }
 
-  void Write(std::string_view bytes) const {
-    if (path_.empty()) return WriteStdout(bytes);
-    const absl::Status status = exporters::WriteFile(path_, bytes);
-    if (!status.ok()) {
-      throw Failure(kExitFailure,
-                    "cannot write " + std::string(status.message()));
-    }
+  void Write(const exporters::Render& render) const {
+    CheckWritten(path_.empty() ? exporters::WriteStdout(render)
+                               : exporters::WriteFile(path_, render));
   }
 
   void WriteProfile(const exporters::Profile& profile) const {
-    Write(exporters::SerializePprof(profile, !name_.ends_with(".pb")));
+    Write([this, &profile](std::ostream& out) {
+      out << exporters::SerializePprof(profile, !name_.ends_with(".pb"));
+      return absl::OkStatus();
+    });
+  }
+
+  void WriteFormat(const exporters::Profile& profile,
+                   const ExportOptions& options) const {
+    if (options.format == ExportFormat::kPprof) return WriteProfile(profile);
+    Write([&profile, &options](std::ostream& out) {
+      return WriterOf(options.format)(profile, options.value, out);
+    });
   }
 
  private:
@@ -170,7 +161,7 @@ int RunReport(const ReportOptions& options) {
 
 int RunExport(const ExportOptions& options) {
   const Output output(options.output);
-  output.Write(Render(LoadAndName(options.file, options.value), options));
+  output.WriteFormat(LoadAndName(options.file, options.value), options);
   return kExitOk;
 }
 
@@ -199,7 +190,7 @@ int RunDiff(const DiffOptions& options) {
   if (!diff.ok()) {
     FailToCombine("compare", options.view.file, options.base, diff.status());
   }
-  output.Write(Render(*diff, options.view));
+  output.WriteFormat(*diff, options.view);
   return kExitOk;
 }
 

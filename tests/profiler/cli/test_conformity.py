@@ -39,6 +39,13 @@ class Pprof(cli.Case):
         for view, text in here.items():
             self.assertEqual(self.pprof(*view), text, view)
 
+    def test_disassembly_is_found_by_our_addresses(self):
+        # Go's tool does not relocate symbols, and finds none in a PIE.
+        run = self.record(str(cli.PROGRAMS / "act_no_pie"), "spin", "300")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(self.pprof("-disasm", "Spin"),
+                         r"ROUTINE =+ Spin\n +\d+ms +\d+ms")
+
     def test_ids_are_sequential_and_mappings_hold_their_addresses(self):
         profile = self.load()
         for table in (profile.mappings, profile.locations):

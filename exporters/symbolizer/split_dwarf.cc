@@ -221,9 +221,9 @@ std::vector<std::string> SplitDwarf::problems() const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::string> problems = problems_;
   if (missing_count_ > 0) {
-    problems.push_back(path_ + ": .dwo files of " +
-                       std::to_string(missing_count_) +
-                       " units are missing, the first is " + first_missing_);
+    problems.push_back(path_ + ": .dwo files that are missing: " +
+                       std::to_string(missing_count_) + ", the first is " +
+                       first_missing_);
   }
   return problems;
 }

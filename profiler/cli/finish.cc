@@ -18,6 +18,7 @@
 #include "profiler/cli/output_file.h"
 #include "profiler/cli/progress.h"
 #include "profiler/cli/summary.h"
+#include "profiler/cli/unnamed.h"
 
 namespace unspool::profiler {
 namespace {
@@ -101,7 +102,9 @@ absl::Status NameAndWrite(const std::string& raw, const std::string& output,
                           const SignalGate& gate) {
   absl::StatusOr<exporters::Profile> profile = exporters::DecodePprof(raw);
   if (!profile.ok()) return profile.status();
+  const size_t told = profile->comments.size();
   NameAll(*profile, gate);
+  TellUnnamed(*profile, told);
   UniqueFd pipe;
   if (!AwaitReader(output, gate, &pipe)) {
     return absl::CancelledError("nobody read from it");

@@ -19,6 +19,7 @@
 #include "profiler/cli/message.h"
 #include "profiler/cli/output_file.h"
 #include "profiler/cli/progress.h"
+#include "profiler/cli/unnamed.h"
 
 namespace unspool::profiler {
 namespace {
@@ -44,11 +45,14 @@ exporters::Profile LoadAndName(const std::string& path,
                       "; give a pprof profile or an unspool spool");
   }
   CheckValue(*profile, value, path);
-  ProgressLine line;
-  exporters::Symbolize(
-      *profile, [&line](std::string_view what, uint64_t done, uint64_t total) {
-        line.Show(what, done, total);
-      });
+  const size_t told = profile->comments.size();
+  {
+    ProgressLine line;
+    exporters::Symbolize(
+        *profile, [&line](std::string_view what, uint64_t done,
+                          uint64_t total) { line.Show(what, done, total); });
+  }
+  TellUnnamed(*profile, told);
   return *std::move(profile);
 }
 

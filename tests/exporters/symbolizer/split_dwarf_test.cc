@@ -89,9 +89,10 @@ TEST_P(SplitDwarfTest, MissingDwoFilesAreReportedOnceAndSymbolsAreUsed) {
   Run("rm *.dwo");
   EXPECT_EQ(NameAt("split", "_ZN6shapes12SumOfSquaresEl"),
             "shapes::SumOfSquares(long) shapes.cc:23");  // the line is there
-  EXPECT_THAT(ProblemsOf("split"),
-              ElementsAre(HasSubstr("split: .dwo files of 2 units are "
-                                    "missing, the first is shapes")));
+  EXPECT_THAT(
+      ProblemsOf("split"),
+      ElementsAre(HasSubstr(
+          "split: .dwo files that are missing: 2, the first is shapes")));
 }
 
 TEST_P(SplitDwarfTest, DwoFilesOfAnotherBuildAreReportedAndNotUsed) {

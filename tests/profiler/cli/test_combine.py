@@ -105,6 +105,21 @@ class Symbolize(cli.Case):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertGreater(self.cpu_seconds("main", "named.pb.gz"), 0.1)
 
+    def test_files_that_names_miss_are_told_once(self):
+        (self.dir / "spin.c").write_text(
+            "int main() { for (volatile long i = 0; i < 300000000; ++i); }")
+        subprocess.run("gcc -g -gsplit-dwarf -c spin.c && gcc spin.o -o spin"
+                       " && rm spin.dwo", shell=True, cwd=self.dir, check=True)
+        run = self.record("./spin", flags=("-d", "0.3"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        lines = run.stderr.splitlines()
+        self.assertEqual(len(lines), 2, run.stderr)
+        self.assertRegex(lines[0], "names are missing: .*/spin: .dwo files "
+                         "that are missing: 1, the first is spin.dwo$")
+        run = self.run_tool("report", "profile.pb.gz")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn(" main", run.stdout)
+
     def test_what_gperftools_writes_has_pprofs_functions(self):
         subprocess.run(
             [cli.ACT, "spin", "500"], cwd=self.dir, timeout=60, check=True,

@@ -78,7 +78,10 @@ bool MaySpeak(const Settings& settings) {
   Problem problem = ReadSettings(&ReadVariable, &settings);
   const bool starts = problem.ok() && StartsAtLoad(settings);
   if (starts) problem = GetSession().Start(settings);
-  if (!problem.ok()) {
+  // That other one, preloaded, does what this one was to do.
+  if (problem.error == EALREADY) {
+    if (settings.is_verbose) Say("%s; this one is off", problem.text);
+  } else if (!problem.ok()) {
     if (MaySpeak(settings)) Say("%s; profiling is off", problem.text);
   } else if (starts) {
     TellSuccessors(settings);

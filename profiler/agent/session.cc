@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "collectors/period.h"
+#include "profiler/agent/agent_note.h"
 #include "profiler/agent/ending.h"
 #include "profiler/agent/image_facts.h"
 #include "profiler/agent/profile_file.h"
@@ -82,6 +83,10 @@ Problem Session::Start(const Settings& settings) {
   QuietLock lock(lock_);
   RegisterHandlers();
   if (is_recording_) return MakeProblem(EALREADY, "sampling runs already");
+  if (IsOtherCopySampling()) {
+    return MakeProblem(EALREADY,
+                       "another copy of the agent samples this program");
+  }
   // Its memcpy() and clock_gettime() take locks, also when our handler calls
   // them: the program would wait for ever.
   if (&__tsan_init != nullptr) {
@@ -99,6 +104,7 @@ Problem Session::Start(const Settings& settings) {
   problem = StartEngine(settings, lock.previous_mask());
   if (!problem.ok()) CloseSpool(/*keep=*/false);
   is_recording_ = problem.ok();
+  SetSampling(is_recording_);
   if (is_recording_) SayWhatIsForbidden(forbidden);
   return problem;
 }
@@ -242,6 +248,7 @@ Problem Session::Stop() {
   engine_.Stop(lock.previous_mask());
   SayWithoutEvent();
   is_recording_ = false;
+  SetSampling(false);
   NoteEnd();
   Problem problem = has_nothing_to_write() ? Problem{} : WriteProfileNow();
   if (!problem.ok() && spool_path_[0] != '\0') {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "profiler/agent/agent_note.h"
 #include "profiler/agent/session.h"
 
 namespace unspool::profiler {
@@ -48,6 +49,7 @@ bool Session::ContinueAfterFork(const sigset_t& own_mask) {
 // Everything is off until the child starts a recording of its own.
 void Session::ForgetAfterFork() {
   is_recording_ = false;
+  SetSampling(false);
   if (!is_for_tool_ && spool_path_[0] != '\0' && follows_children_) {
     unlink(spool_path_);
   }

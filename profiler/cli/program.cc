@@ -132,6 +132,10 @@ std::optional<std::string> FindObstacle(const unwind::Program& program) {
     case ProgramKind::kUnreadable:  // may still be executed, and preloaded
     case ProgramKind::kNotElf:      // /bin/sh will run it
       return std::nullopt;
+    case ProgramKind::kStatic:
+    case ProgramKind::kStaticPie:
+      if (program.has_agent) break;  // started by the environment, too
+      [[fallthrough]];
     default:
       return who + " " + unwind::ProgramKindText(program.kind) +
              ", so the agent cannot be preloaded and it runs unprofiled: " +

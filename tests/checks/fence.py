@@ -70,6 +70,8 @@ INDIRECT_CALLS = {
     # The source of modules that the recorder gives it.
     "_ZN7unspool10collectors11SpoolWriter13FindOrAddBias":
         {"_ZNK7unspool6unwind12SelfUnwinder10FindModuleEj"},
+    "_ZN7unspool10collectors9ModuleLog3Add":
+        {"_ZN7unspool10collectors12_GLOBAL__N_116PresentDirectoryEPcm"},
     # The program's own handler of our signal: its stack is not ours, and it
     # would run in any case.
     "_ZN7unspool10collectors13ForwardSignal": set(),

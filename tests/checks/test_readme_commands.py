@@ -11,13 +11,12 @@ import source_tree
 BUILD = os.environ["UNSPOOL_BUILD_DIR"]
 
 
-def run_block(code):
-    with tempfile.TemporaryDirectory() as directory:
-        env = dict(os.environ, PATH=f"{BUILD}/bin:{os.environ['PATH']}")
-        return subprocess.run(["bash", "-euo", "pipefail", "-c", code],
-                              cwd=directory, env=env, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True,
-                              stdin=subprocess.DEVNULL, timeout=120)
+def run_block(code, directory):
+    env = dict(os.environ, PATH=f"{BUILD}/bin:{os.environ['PATH']}")
+    return subprocess.run(["bash", "-euo", "pipefail", "-c", code],
+                          cwd=directory, env=env, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, timeout=120)
 
 
 class ReadmeCommands(unittest.TestCase):
@@ -27,12 +26,14 @@ class ReadmeCommands(unittest.TestCase):
         self.blocks = readme_commands.blocks(text)
 
     def test_every_command_runs(self):
+        """One after the other, as somebody would who reads it."""
         mine = [block for block in self.blocks if not block.runner]
         self.assertGreater(len(mine), 1)
-        for block in mine:
-            with self.subTest(block.code):
-                run = run_block(block.code)
-                self.assertEqual(run.returncode, 0, run.stdout)
+        with tempfile.TemporaryDirectory() as directory:
+            for block in mine:
+                with self.subTest(block.code):
+                    run = run_block(block.code, directory)
+                    self.assertEqual(run.returncode, 0, run.stdout)
 
     def test_what_a_script_runs_stands_in_it(self):
         for block in self.blocks:
@@ -58,7 +59,8 @@ class ReadmeBlocks(unittest.TestCase):
         self.assertEqual(readme_commands.commands(found[1].code), ["x y"])
 
     def test_a_command_that_fails_is_seen(self):
-        self.assertNotEqual(run_block("true\nfalse\ntrue\n").returncode, 0)
+        run = run_block("true\nfalse\ntrue\n", "/")
+        self.assertNotEqual(run.returncode, 0)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ function(e2e_build output compiler)
   cmake_parse_arguments(arg "" "" "FLAGS;SOURCES;DEPENDS" ${ARGN})
   list(TRANSFORM arg_SOURCES PREPEND ${e2e_source_dir}/
     REGEX "^[^/]")
-  list(TRANSFORM arg_DEPENDS PREPEND ${e2e_dir}/ REGEX "^[^/]")
+  list(TRANSFORM arg_DEPENDS PREPEND ${e2e_dir}/ REGEX "^[^/$]")
   add_custom_command(OUTPUT ${e2e_dir}/${output}
     COMMAND ${compiler} -Wall -Wextra -Werror -I${e2e_source_dir}
       ${arg_FLAGS} ${arg_SOURCES} ${arg_DEPENDS} -o ${e2e_dir}/${output}
@@ -96,6 +96,11 @@ e2e_build(held_locks/liblater_burn.so ${gcc} FLAGS -O2 -fPIC -shared
   SOURCES held_locks_library.c)
 e2e_build(seccomp_filter ${gcc} FLAGS -O2 -pthread SOURCES seccomp_filter.c)
 e2e_build(totals ${gcc} FLAGS -O2 -pthread SOURCES totals.c)
+set(own_agent $<TARGET_FILE:unspool_agent_static> ${UNSPOOL_ZLIB_ARCHIVE})
+e2e_build(totals_own_agent ${gcc} SOURCES totals.c DEPENDS ${own_agent}
+  FLAGS -O2 -pthread -Wl,--undefined=unspool_start)
+e2e_build(totals_static ${gcc} SOURCES totals.c DEPENDS ${own_agent}
+  FLAGS -O2 -pthread -static -s -Wl,--undefined=unspool_start)
 
 # One program and library in every segment layout, by one compiler.
 function(e2e_layout name)

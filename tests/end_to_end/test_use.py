@@ -207,6 +207,27 @@ class ST08StaticMuslTest(harness.Case):
         self.assertEqual(os.listdir(self.dir), [])
 
 
+class ProgramWithItsOwnAgentTest(harness.Case):
+    """libunspool.a is linked in, and libunspool.so asked for, too."""
+
+    def check(self, run):
+        self.assertEqual((run.status, run.stderr.count("profiling is off")),
+                         (7, 0), run.stderr)
+        self.assertAlmostEqual(run.profile.total("cpu") / run.cpu_ns, 1,
+                               delta=0.02)
+        self.assertFalse([sample.names for sample in run.profile.samples
+                          if sample.names[0].startswith("[lost")])
+
+    def test_one_of_the_two_samples(self):
+        argv = [harness.program("totals_own_agent"), "single", "1"]
+        self.check(self.record(argv))
+        self.check(self.preload(argv))
+
+    def test_a_static_program_is_recorded_by_its_own(self):
+        argv = [harness.program("totals_static"), "single", "1"]
+        self.check(self.record(argv))
+
+
 class PF04ManyThreadsTest(harness.Case):
     """Samples are not lost for want of a lock, however many threads unwind."""
 

@@ -4,6 +4,7 @@
 
 #include "unwind/byte_reader.h"
 #include "unwind/eh_frame_hdr.h"
+#include "unwind/load/elf_note.h"
 
 namespace unspool::unwind {
 namespace {
@@ -38,28 +39,13 @@ bool StringIs(std::span<const uint8_t> table, uint64_t offset,
          memcmp(table.data() + offset, name, size) == 0;
 }
 
-// Notes (gABI ch. 5, "Note Section"): three words, then name and description,
-// each padded to `alignment` bytes.
 bool FindBuildIdNote(std::span<const uint8_t> notes, uint64_t alignment,
                      BuildId* build_id) {
-  const uint64_t mask = alignment == 8 ? 7 : 3;
-  uint64_t offset = 0;
-  while (const auto note = ReadAt<Elf64_Nhdr>(notes, offset)) {
-    const uint64_t name = offset + sizeof(Elf64_Nhdr);
-    const uint64_t description = (name + note->n_namesz + mask) & ~mask;
-    const uint64_t end = description + note->n_descsz;
-    if (end > notes.size()) return false;
-    if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-        memcmp(notes.data() + name, "GNU", 4) == 0 && note->n_descsz > 0 &&
-        note->n_descsz <= BuildId::kMaxSize) {
-      build_id->size = static_cast<uint8_t>(note->n_descsz);
-      memcpy(build_id->bytes.data(), notes.data() + description,
-             note->n_descsz);
-      return true;
-    }
-    offset = (end + mask) & ~mask;
-  }
-  return false;
+  const auto id = FindNote(notes, alignment, "GNU", NT_GNU_BUILD_ID);
+  if (!id || id->empty() || id->size() > BuildId::kMaxSize) return false;
+  build_id->size = static_cast<uint8_t>(id->size());
+  memcpy(build_id->bytes.data(), id->data(), id->size());
+  return true;
 }
 
 }  // namespace

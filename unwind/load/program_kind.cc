@@ -13,6 +13,7 @@
 #include <span>
 
 #include "unwind/load/elf_file.h"
+#include "unwind/load/elf_note.h"
 #include "unwind/load/mapped_file.h"
 
 namespace unspool::unwind {
@@ -115,11 +116,25 @@ ProgramKind KindOfElf(const ElfFile& elf, std::span<char> loader) {
   return elf.type() == ET_EXEC ? ProgramKind::kStatic : ProgramKind::kStaticPie;
 }
 
-ProgramKind KindOfBytes(Bytes bytes, std::span<char> loader) {
+bool HasAgent(const ElfFile& elf) {
+  for (size_t i = 0; i < elf.program_header_count(); ++i) {
+    const Elf64_Phdr header = elf.ProgramHeader(i);
+    const auto notes =
+        header.p_type == PT_NOTE ? elf.Contents(header) : std::nullopt;
+    if (notes && FindNote(notes->bytes, header.p_align, kAgentNoteOwner,
+                          kAgentNoteType)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+ProgramKind KindOfBytes(Bytes bytes, Program* program) {
   ElfFile elf;
   switch (elf.Parse(bytes)) {
     case ElfError::kNone:
-      return KindOfElf(elf, loader);
+      program->has_agent = HasAgent(elf);
+      return KindOfElf(elf, program->loader);
     case ElfError::kNotElf:
       return ProgramKind::kNotElf;
     case ElfError::kWrongClass:
@@ -187,7 +202,7 @@ bool InspectOne(const Caller& caller, Program* program) {
     memcpy(program->file, interpreter, strlen(interpreter) + 1);
     return true;
   }
-  program->kind = KindOfBytes(mapping.bytes(), program->loader);
+  program->kind = KindOfBytes(mapping.bytes(), program);
   program->privilege_gain = GainOf(program->file, status, caller);
   return false;
 }

@@ -57,6 +57,8 @@ struct Program {
   PrivilegeGain privilege_gain = PrivilegeGain::kNone;
   // `#!` lines followed: 0 if the path itself is what `kind` speaks of.
   uint8_t script_levels = 0;
+  // libunspool.a is linked in. For kStatic and kStaticPie.
+  bool has_agent = false;
   // errno of the call that failed, for kNotFound and kUnreadable; else 0.
   int error = 0;
   // The file that `kind` speaks of: the path as given, or the last interpreter.

@@ -18,14 +18,14 @@ const unwind::Module* FindModule(void* unwinder, unwind::ModuleId id) {
   return static_cast<const unwind::SelfUnwinder*>(unwinder)->FindModule(id);
 }
 
-long PresentDirectory(char* out, size_t room) {
+}  // namespace
+
+long Recorder::PresentDirectory(char* out, size_t room) {
   return IsAllowed(OptionalCall::kFiles)
              ? unwind::RawSyscall(SYS_getcwd, reinterpret_cast<long>(out),
                                   static_cast<long>(room))
              : 0;
 }
-
-}  // namespace
 
 void Recorder::Begin(unwind::SelfUnwinder& unwinder, SpoolWriter& writer) {
   unwinder_ = &unwinder;

@@ -3,6 +3,7 @@
 #ifndef UNSPOOL_COLLECTORS_RECORDER_H_
 #define UNSPOOL_COLLECTORS_RECORDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -58,6 +59,7 @@ class Recorder {
 
  private:
   bool AddSample(const Capture& capture, SampleKind kind, uint64_t weight);
+  static long PresentDirectory(char* out, size_t room);
 
   unwind::SelfUnwinder* unwinder_ = nullptr;
   SpoolWriter* writer_ = nullptr;

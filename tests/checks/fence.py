@@ -71,7 +71,7 @@ INDIRECT_CALLS = {
     "_ZN7unspool10collectors11SpoolWriter13FindOrAddBias":
         {"_ZNK7unspool6unwind12SelfUnwinder10FindModuleEj"},
     "_ZN7unspool10collectors9ModuleLog3Add":
-        {"_ZN7unspool10collectors12_GLOBAL__N_116PresentDirectoryEPcm"},
+        {"_ZN7unspool10collectors8Recorder16PresentDirectoryEPcm"},
     # The program's own handler of our signal: its stack is not ours, and it
     # would run in any case.
     "_ZN7unspool10collectors13ForwardSignal": set(),

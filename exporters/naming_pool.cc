@@ -1,12 +1,13 @@
 #include "exporters/naming_pool.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <optional>
-#include <system_error>
-#include <thread>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
@@ -21,12 +22,23 @@ constexpr size_t kPartSize = 64;
 
 constexpr std::chrono::milliseconds kReportInterval(100);
 
-// The processors that this process may use.
-size_t CoreCount() {
+// Of a worker, whatever "ulimit -s" says.
+constexpr size_t kStackSizeBytes = 2 << 20;
+
+// Of address space for each worker, where that is limited: malloc reserves
+// 128 MiB for a thread, and what it reserves no other thread can use.
+constexpr rlim_t kBytesPerWorker = 1 << 30;
+
+// The processors that this process may use, fewer under a low "ulimit -v".
+size_t WorkerCount() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
-  return static_cast<size_t>(std::max(1, CPU_COUNT(&cores)));
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 0;
+  const auto count = static_cast<size_t>(CPU_COUNT(&cores));
+  rlimit space;
+  if (getrlimit(RLIMIT_AS, &space) != 0) return 0;
+  if (space.rlim_cur == RLIM_INFINITY) return count;
+  return std::min<size_t>(count, space.rlim_cur / kBytesPerWorker);
 }
 
 }  // namespace
@@ -34,12 +46,20 @@ size_t CoreCount() {
 // What a thread keeps from one task to the next: the handle of one module.
 class NamingPool::Worker {
  public:
-  explicit Worker(NamingPool& pool) : pool_(pool) {}
+  // `report` is called between two names; null for none.
+  Worker(NamingPool& pool, const Report* report)
+      : pool_(pool), report_(report) {}
 
-  // Returns the parts that an opened module has.
+  // Returns the parts that an opened module has. A module that there is no
+  // memory for costs its own names only.
   std::vector<Task> Do(const Task& task) {
-    if (task.is_open) return Open(task.module);
-    Name(task);
+    try {
+      if (task.is_open) return Open(task.module);
+      Name(task);
+    } catch (const std::bad_alloc&) {
+      names_.reset();
+      pool_.NoteNoMemory(task.module);
+    }
     return {};
   }
 
@@ -99,7 +119,16 @@ class NamingPool::Worker {
       if (pool_.stop_) return;
       table.Add(index, names.Find(address, module));
       ++pool_.done_;
+      ReportAtTimes(task.module);
     }
+  }
+
+  void ReportAtTimes(uint32_t module) {
+    if (report_ == nullptr) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_report_ < kReportInterval) return;
+    last_report_ = now;
+    (*report_)(pool_.requests_[module].path, pool_.done_);
   }
 
   ModuleNames& NamesOf(uint32_t module) {
@@ -112,6 +141,8 @@ class NamingPool::Worker {
   }
 
   NamingPool& pool_;
+  const Report* const report_;
+  std::chrono::steady_clock::time_point last_report_;
   std::unique_ptr<ModuleNames> names_;
   uint32_t module_ = 0;  // that names_ is of
 };
@@ -133,17 +164,17 @@ void NamingPool::Run(const Report& report) {
   if (requests_.empty()) return;
   report(requests_[queue_.front().module].path, 0);
   {
-    std::vector<std::jthread> workers;  // joined last
-    const absl::Cleanup stop = [this] { Stop(nullptr); };
-    try {
-      for (size_t i = CoreCount(); i > 0; --i) {
-        workers.emplace_back([this] { Work(); });
-      }
-    } catch (const std::system_error&) {
-      // No more threads are allowed.
+    std::vector<pthread_t> workers;
+    const absl::Cleanup stop = [this, &workers] {
+      Stop(nullptr);
+      for (const pthread_t worker : workers) pthread_join(worker, nullptr);
+    };
+    StartWorkers(&workers);
+    if (workers.empty()) {
+      Work(&report);
+    } else {
+      Wait(report);
     }
-    if (workers.empty()) Work();
-    Wait(report);
   }
   if (error_ != nullptr) std::rethrow_exception(error_);
 }
@@ -151,6 +182,25 @@ void NamingPool::Run(const Report& report) {
 std::vector<std::string> NamingPool::Problems(size_t request) const {
   const ModuleTables* tables = tables_[request].get();
   return tables == nullptr ? std::vector<std::string>() : tables->problems();
+}
+
+// As many as can be had.
+void NamingPool::StartWorkers(std::vector<pthread_t>* workers) {
+  const size_t count = WorkerCount();
+  workers->reserve(count);
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return;
+  pthread_attr_setstacksize(&attributes, kStackSizeBytes);
+  const auto work = [](void* pool) -> void* {
+    static_cast<NamingPool*>(pool)->Work(nullptr);
+    return nullptr;
+  };
+  pthread_t worker;
+  while (workers->size() < count &&
+         pthread_create(&worker, &attributes, work, this) == 0) {
+    workers->push_back(worker);
+  }
+  pthread_attr_destroy(&attributes);
 }
 
 void NamingPool::Wait(const Report& report) {
@@ -164,9 +214,9 @@ void NamingPool::Wait(const Report& report) {
   }
 }
 
-void NamingPool::Work() {
+void NamingPool::Work(const Report* report) {
   try {
-    Worker worker(*this);
+    Worker worker(*this, report);
     Task task;
     while (NextTask(&task)) FinishTask(worker.Do(task));
   } catch (...) {
@@ -194,6 +244,12 @@ void NamingPool::FinishTask(std::vector<Task> more) {
                 std::make_move_iterator(more.end()));
   --running_;
   changed_.notify_all();
+}
+
+void NamingPool::NoteNoMemory(uint32_t module) {
+  const std::scoped_lock lock(mutex_);
+  answers_[module].status =
+      absl::ResourceExhaustedError("not enough memory for its names");
 }
 
 void NamingPool::Stop(std::exception_ptr error) {

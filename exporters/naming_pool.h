@@ -5,6 +5,8 @@
 #ifndef UNSPOOL_EXPORTERS_NAMING_POOL_H_
 #define UNSPOOL_EXPORTERS_NAMING_POOL_H_
 
+#include <pthread.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -33,7 +35,7 @@ struct NamingRequest {
 };
 
 struct NamingAnswer {
-  absl::Status status;  // why the file names nothing
+  absl::Status status;  // why names are missing
   // By address; their keys are indices into the request's offsets.
   std::vector<NameTable> names;
 };
@@ -46,10 +48,11 @@ class NamingPool {
 
   explicit NamingPool(std::vector<NamingRequest> requests);
 
-  // Returns when all is named. `report` is called on this thread, at once and
+  // Returns when all is named, by a thread for each processor or by as many as
+  // may be started: without any, by this one. A file that there is no memory
+  // for has that as its status. `report` is called on this thread, at once and
   // then some ten times a second; if it throws, the workers are stopped, and
-  // the answers are what was named by then. Throws std::bad_alloc in the same
-  // way.
+  // the answers are what was named by then.
   // Not async-signal-safe: starts threads.
   void Run(const Report& report);
 
@@ -70,9 +73,11 @@ class NamingPool {
   };
   class Worker;
 
-  void Work();
+  void StartWorkers(std::vector<pthread_t>* workers);
+  void Work(const Report* report);
   bool NextTask(Task* task);
   void FinishTask(std::vector<Task> more);
+  void NoteNoMemory(uint32_t module);
   void Stop(std::exception_ptr error);
   void Wait(const Report& report);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,12 +50,18 @@ class Symbolizer {
     // Also when the caller's progress function throws to end this early.
     const absl::Cleanup set_flags = [this] { profile_.UpdateMappingFlags(); };
     NamingPool pool(MakeRequests());
-    const absl::Cleanup take_names = [this, &pool] { TakeNames(pool); };
-    pool.Run([this](std::string_view path, uint64_t done) {
-      if (progress_) {
-        progress_("naming " + std::string(BaseName(path)), done, total_);
-      }
-    });
+    std::exception_ptr stopped;
+    try {
+      pool.Run([this](std::string_view path, uint64_t done) {
+        if (progress_) {
+          progress_("naming " + std::string(BaseName(path)), done, total_);
+        }
+      });
+    } catch (...) {
+      stopped = std::current_exception();
+    }
+    TakeNames(pool);
+    if (stopped != nullptr) std::rethrow_exception(stopped);
   }
 
  private:

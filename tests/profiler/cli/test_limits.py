@@ -44,7 +44,9 @@ class Limits(cli.Case):
         rows = (("NOFILE 4", resource.RLIMIT_NOFILE, 4),
                 ("MEMLOCK 0", resource.RLIMIT_MEMLOCK, 0),
                 ("FSIZE 64 KiB", resource.RLIMIT_FSIZE, 65536),
+                ("AS 48 MiB", resource.RLIMIT_AS, 48 << 20),
                 ("AS 64 MiB", resource.RLIMIT_AS, 64 << 20),
+                ("AS 72 MiB", resource.RLIMIT_AS, 72 << 20),
                 ("AS 200 MiB", resource.RLIMIT_AS, 200 << 20))
         for name, which, value in rows:
             with self.subTest(name):
@@ -52,6 +54,21 @@ class Limits(cli.Case):
                 assert_ran(self, run)
                 self.assert_one_line(run, 3, " 0 lost", "unspool report")
                 assert_whole(self)
+
+    def test_limits_under_which_all_is_named(self):
+        assert_ran(self, preloaded(self))
+        ordinary_user = {"user": cli.NOBODY, "group": cli.NOBODY,
+                         "extra_groups": []} if os.geteuid() == 0 else {}
+        rows = (("no thread", resource.RLIMIT_NPROC, 0, ordinary_user),
+                ("AS 72 MiB", resource.RLIMIT_AS, 72 << 20, {}),
+                ("STACK 64 KiB", resource.RLIMIT_STACK, 65536, {}),
+                ("STACK 1 TiB", resource.RLIMIT_STACK, 1 << 40, {}))
+        for name, which, value, user in rows:
+            with self.subTest(name):
+                run = self.run_tool("symbolize", "p.pb.gz", "-o", name + ".pb",
+                                    preexec_fn=limit(which, value), **user)
+                self.assertEqual((run.returncode, run.stderr), (0, ""))
+                self.assertGreater(self.cpu_seconds("main", name + ".pb"), 0.2)
 
     def test_limits_that_leave_no_recording(self):
         for size in (0, 8192):

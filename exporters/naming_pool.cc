@@ -29,16 +29,29 @@ constexpr size_t kStackSizeBytes = 2 << 20;
 // 128 MiB for a thread, and what it reserves no other thread can use.
 constexpr rlim_t kBytesPerWorker = 1 << 30;
 
-// The processors that this process may use, fewer under a low "ulimit -v".
+// Each opens a few files at a time.
+constexpr rlim_t kDescriptorsPerWorker = 16;
+
+// How many workers fit under a limit at `each`; no limit: `count`.
+size_t FitWorkers(size_t count, int resource, rlim_t each) {
+  rlimit limit;
+  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) {
+    return 0;
+  }
+  return limit.rlim_cur == RLIM_INFINITY
+             ? count
+             : std::min<size_t>(count, limit.rlim_cur / each);
+}
+
+// The processors that this process may use; fewer under a low "ulimit -v" or
+// "ulimit -n".
 size_t WorkerCount() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 0;
   const auto count = static_cast<size_t>(CPU_COUNT(&cores));
-  rlimit space;
-  if (getrlimit(RLIMIT_AS, &space) != 0) return 0;
-  if (space.rlim_cur == RLIM_INFINITY) return count;
-  return std::min<size_t>(count, space.rlim_cur / kBytesPerWorker);
+  return FitWorkers(FitWorkers(count, RLIMIT_AS, kBytesPerWorker),
+                    RLIMIT_NOFILE, kDescriptorsPerWorker);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class PprofJudges(cli.Case):
         for ours, theirs in (
                 ([], []),
                 (["--lines"], ["-lines"]),
-                (["--focus", "list"], ["-focus=list"]),
+                (["--focus", "Py.*List"], ["-focus=Py.*List"]),
                 (["--ignore", "json"], ["-ignore=json"]),
                 (["--focus", "json", "--ignore", "List_Append"],
                  ["-focus=json", "-ignore=List_Append"])):

@@ -12,6 +12,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "exporters/frame_names.h"
+#include "exporters/symbolizer/demangle.h"
 #include "exporters/symbolizer/module_names.h"
 
 namespace unspool::exporters {
@@ -23,7 +24,7 @@ constexpr size_t kPartSize = 64;
 constexpr std::chrono::milliseconds kReportInterval(100);
 
 // Of a worker, whatever "ulimit -s" says.
-constexpr size_t kStackSizeBytes = 2 << 20;
+constexpr size_t kStackSizeBytes = kDemangleStackBytes + (1 << 20);
 
 // Of address space for each worker, where that is limited: malloc reserves
 // 128 MiB for a thread, and what it reserves no other thread can use.

@@ -47,10 +47,10 @@ TEST_F(SpoolWriterTest, LastNoteOfTheEndCounts) {
 
 TEST_F(SpoolWriterTest, RelativePathsAreBelowThePresentDirectory) {
   ModuleSource source;
-  // /work: with a NUL, as getcwd(2) has it.
+  // With its NUL, as getcwd(2) has it.
   source.directory = [](char* out, size_t room) -> long {
     EXPECT_GE(room, 4095u);
-    memcpy(out, "/work", 6);
+    memcpy(out, "/here", 6);
     return 6;
   };
   writer_.SetModules(source);
@@ -69,7 +69,7 @@ TEST_F(SpoolWriterTest, RelativePathsAreBelowThePresentDirectory) {
   Read().ForEachModule(0, [&](const ModuleView& m) {
     if (m.id > kLib) read.push_back(ToString(m.path));
   });
-  EXPECT_EQ(read, (std::vector<std::string>{"/work/./lib/x.so", "/lib/y.so", "",
+  EXPECT_EQ(read, (std::vector<std::string>{"/here/./lib/x.so", "/lib/y.so", "",
                                             long_path, "far/z.so"}));
 }
 

@@ -41,8 +41,7 @@ int64_t RestNs(const ThreadState& state, uint64_t cpu_ns) {
 }
 
 bool HasRecord(const ThreadState& state) {
-  return state.samples.load(std::memory_order_relaxed) != 0 ||
-         state.losses.load(std::memory_order_relaxed) != 0;
+  return state.log.record.load(std::memory_order_acquire) != nullptr;
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstddef>
 
@@ -89,6 +92,23 @@ bool HasPid(const char* pattern) {
   return false;
 }
 
+// Names what a symbolic link names, whether that is there or not.
+bool FollowLink(OutputName* name) {
+  OutputName target;
+  char* text = target.text;
+  char* const slash = strrchr(name->text, '/');
+  const ssize_t size = readlink(name->text, text, sizeof(target.text) - 1);
+  if (size <= 0 || slash == nullptr) return false;
+  if (text[0] != '/') {
+    const auto folder = static_cast<size_t>(slash + 1 - name->text);
+    if (folder + static_cast<size_t>(size) >= sizeof(target.text)) return false;
+    memmove(text + folder, text, static_cast<size_t>(size) + 1);
+    memcpy(text, name->text, folder);
+  }
+  *name = target;
+  return true;
+}
+
 }  // namespace
 
 Problem ExpandOutput(const char* pattern, const OutputFacts& facts,
@@ -121,6 +141,21 @@ Problem ExpandOutput(const char* pattern, const OutputFacts& facts,
                        pattern);
   }
   return {};
+}
+
+void ResolveLinks(OutputName* name) {
+  constexpr int kMaxLinks = 40;  // as path_resolution(7)
+  struct stat status;
+  OutputName end = *name;
+  for (int links = 0; stat(end.text, &status) != 0; ++links) {
+    if (links == kMaxLinks) return;  // they lead in a circle
+    if (FollowLink(&end)) continue;
+    *name = end;
+    return;
+  }
+  if (S_ISREG(status.st_mode) && realpath(name->text, end.text) != nullptr) {
+    *name = end;
+  }
 }
 
 bool WantsGzip(const char* name) { return !EndsWith(name, ".pb"); }

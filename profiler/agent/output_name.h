@@ -34,6 +34,12 @@ struct OutputName {
 [[nodiscard]] Problem ExpandOutput(const char* pattern,
                                    const OutputFacts& facts, OutputName* name);
 
+// An absolute name through its symbolic links, if they end at a regular file or
+// at nothing: a link to last week's profile stays a link. What leads to a pipe
+// or device stays as it is; the name of a pipe in /proc/self/fd is none.
+// Not async-signal-safe: realpath(3) allocates.
+void ResolveLinks(OutputName* name);
+
 // True if the name asks for gzip: all but those that end in ".pb".
 bool WantsGzip(const char* name);
 

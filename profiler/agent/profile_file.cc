@@ -108,29 +108,10 @@ Problem WriteTo(const UniqueFd& fd, std::span<const uint8_t> spool,
   return sink.Flush() ? Problem{} : CannotWrite(name.text, errno);
 }
 
-// Names what a symbolic link names, whether that is there or not.
-bool FollowLink(OutputName* name) {
-  OutputName target;
-  char* text = target.text;
-  char* const slash = strrchr(name->text, '/');
-  const ssize_t size = readlink(name->text, text, sizeof(target.text) - 1);
-  if (size <= 0 || slash == nullptr) return false;
-  if (text[0] != '/') {
-    const auto folder = static_cast<size_t>(slash + 1 - name->text);
-    if (folder + static_cast<size_t>(size) >= sizeof(target.text)) return false;
-    memmove(text + folder, text, static_cast<size_t>(size) + 1);
-    memcpy(text, name->text, folder);
-  }
-  *name = target;
-  return true;
-}
-
 }  // namespace
 
 Problem CheckOutput(OutputName* name) {
-  constexpr int kMaxLinks = 40;  // as path_resolution(7)
-  for (int i = 0; i < kMaxLinks && FollowLink(name); ++i) {
-  }
+  ResolveLinks(name);
   if (IsSpecialFile(name->text)) {
     struct stat target;
     if (stat(name->text, &target) == 0 && S_ISDIR(target.st_mode)) {

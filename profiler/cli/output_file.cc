@@ -35,19 +35,6 @@ int WhyNotWritable(const std::string& path) {
   return access(path.c_str(), W_OK) == 0 ? 0 : errno;  // a pipe or device
 }
 
-// Where a symbolic link leads to if nothing is there yet; else `path`.
-std::filesystem::path FollowToNothing(const std::filesystem::path& path) {
-  constexpr int kMaxLinks = 40;  // as path_resolution(7)
-  std::error_code error;
-  std::filesystem::path end = path;
-  for (int i = 0; i < kMaxLinks; ++i) {
-    if (std::filesystem::exists(end, error)) return path;
-    if (!std::filesystem::is_symlink(end, error)) return end;
-    end = end.parent_path() / std::filesystem::read_symlink(end, error);
-  }
-  return path;
-}
-
 }  // namespace
 
 void CheckWritable(const std::string& path) {
@@ -78,11 +65,12 @@ std::string ExpandPattern(const std::string& pattern, pid_t pid,
 
 std::string ResolveOutput(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path real =
-      std::filesystem::is_regular_file(path, error)
-          ? std::filesystem::canonical(path, error)
-          : std::filesystem::absolute(FollowToNothing(path), error);
-  return error ? path : real.string();
+  const std::string absolute = std::filesystem::absolute(path, error).string();
+  if (error || absolute.size() >= PATH_MAX) return path;
+  const auto name = std::make_unique<OutputName>();
+  absolute.copy(name->text, absolute.size());
+  ResolveLinks(name.get());
+  return name->text;
 }
 
 bool AwaitReader(const std::string& path, const SignalGate& gate,

@@ -226,6 +226,13 @@ class NamesTest(AgentCase):
         self.assertEqual((run.returncode, run.stderr), (7, ""))
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
 
+    def test_pipe_behind_a_descriptor(self):
+        command = (f"LD_PRELOAD={AGENT} UNSPOOL_OUTPUT=/dev/fd/3 "
+                   f"{program('spinner')} 50 3>&1 >&- | cat > {self.output}")
+        run = self.run_with(["sh", "-c", command], preload=False)
+        self.assertEqual(run.stderr, "")
+        self.assertGreater(cpu(pprof_decode.load(self.output)), 0)
+
 
 class WriteFailureTest(AgentCase):
     def test_recording_fits_under_a_file_size_limit(self):

@@ -8,8 +8,9 @@ every address.
                                    [--limit S] [COMPILER...]
 
 Goals: ours in 10 s, in 1.5 x the debug data's memory, 10 x as fast as either.
-Peers are ended after --limit seconds; one that fails is said to. Status 1 if a frame differs from
-addr2line's and none of the reasons in names_check.py explains it.
+Peers are ended after --limit seconds; one that fails is said to. Status 1 if a
+frame differs from addr2line's and none of the reasons in names_check.py
+explains it.
 """
 
 import argparse

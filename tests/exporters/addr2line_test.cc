@@ -29,30 +29,6 @@ std::string FrameText(std::string_view name, std::string_view file,
   return std::string(name) + " " + std::string(BaseName(file)) + ":" + line;
 }
 
-// Functions' own addresses: each 7th byte of every function that has a size.
-// What lies between functions belongs to nobody, though addr2line names it.
-std::vector<uint64_t> Addresses(const std::string& path) {
-  std::vector<uint64_t> addresses;
-  const CommandResult nm = RunCommand("nm -S --defined-only " + path);
-  for (const std::string& line : SplitLines(nm.out)) {
-    std::istringstream in(line);
-    uint64_t start = 0;
-    uint64_t size = 0;
-    std::string type;
-    if (!(in >> std::hex >> start >> size >> type) ||
-        type.find_first_of("tTwW") == std::string::npos) {
-      continue;
-    }
-    for (uint64_t offset = 0; offset < size; offset += 7) {
-      addresses.push_back(start + offset);
-    }
-  }
-  std::ranges::sort(addresses);
-  const auto repeated = std::ranges::unique(addresses);
-  addresses.erase(repeated.begin(), repeated.end());
-  return addresses;
-}
-
 Chains ByAddr2line(const std::string& path,
                    const std::vector<uint64_t>& addresses) {
   std::ostringstream input;
@@ -115,7 +91,7 @@ class Addr2lineTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(Addr2lineTest, AgreesOnEveryFrame) {
   const std::string path = ProgramPath(GetParam());
-  const std::vector<uint64_t> addresses = Addresses(path);
+  const std::vector<uint64_t> addresses = FunctionAddresses(path, 7);
   ASSERT_GT(addresses.size(), 1000u);
   const Chains theirs = ByAddr2line(path, addresses);
   const Chains ours = ByUs(path, addresses);

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <sstream>
@@ -86,6 +87,28 @@ uint32_t AddLocation(Profile& profile, uint64_t run_time_address) {
       {.address = run_time_address,
        .mapping = static_cast<uint32_t>(profile.mappings.size() - 1)});
   return static_cast<uint32_t>(profile.locations.size() - 1);
+}
+
+std::vector<uint64_t> FunctionAddresses(const std::string& path,
+                                        uint64_t step) {
+  std::vector<uint64_t> addresses;
+  const CommandResult nm = RunCommand("nm -S --defined-only " + path);
+  for (const std::string& line : SplitLines(nm.out)) {
+    std::istringstream in(line);
+    uint64_t start = 0;
+    uint64_t size = 0;
+    std::string type;
+    if (in >> std::hex >> start >> size >> type &&
+        type.find_first_of("tTwW") != std::string::npos) {
+      for (uint64_t offset = 0; offset < size; offset += step) {
+        addresses.push_back(start + offset);
+      }
+    }
+  }
+  std::ranges::sort(addresses);
+  const auto repeated = std::ranges::unique(addresses);
+  addresses.erase(repeated.begin(), repeated.end());
+  return addresses;
 }
 
 }  // namespace unspool::exporters

@@ -35,6 +35,10 @@ Mapping MapExecutable(Profile& profile, const std::string& path, uint64_t bias);
 // index.
 uint32_t AddLocation(Profile& profile, uint64_t run_time_address);
 
+// Each `step`th byte of every function that nm gives a size, sorted: what lies
+// between functions belongs to nobody, though addr2line names it.
+std::vector<uint64_t> FunctionAddresses(const std::string& path, uint64_t step);
+
 }  // namespace unspool::exporters
 
 #endif  // UNSPOOL_TESTS_EXPORTERS_ELF_PROGRAM_H_

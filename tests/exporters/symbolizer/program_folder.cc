@@ -1,7 +1,7 @@
 #include "tests/exporters/symbolizer/program_folder.h"
 
+#include <algorithm>
 #include <memory>
-#include <sstream>
 
 #include "exporters/frame_names.h"
 #include "exporters/symbolizer/module_names.h"
@@ -12,30 +12,11 @@
 namespace unspool::exporters {
 namespace {
 
-constexpr uint64_t kStep = 5;
+constexpr uint64_t kStep = 5;  // bytes
 
 std::string FrameText(const NamedFrame& frame, std::string_view file) {
   return frame.name + " " + std::string(file) + ":" +
          std::to_string(frame.line);
-}
-
-// Every few bytes of every function that has a size.
-std::vector<uint64_t> FunctionAddresses(const std::string& path) {
-  std::vector<uint64_t> addresses;
-  const CommandResult nm = RunCommand("nm -S --defined-only " + path);
-  for (const std::string& line : SplitLines(nm.out)) {
-    std::istringstream in(line);
-    uint64_t start = 0;
-    uint64_t size = 0;
-    std::string type;
-    if (in >> std::hex >> start >> size >> type &&
-        type.find_first_of("tTwW") != std::string::npos) {
-      for (uint64_t offset = 0; offset < size; offset += kStep) {
-        addresses.push_back(start + offset);
-      }
-    }
-  }
-  return addresses;
 }
 
 }  // namespace
@@ -90,7 +71,7 @@ std::vector<std::string> ProgramFolder::NamesOf(const std::string& name) {
   const auto names = ModuleNames::Open(Path(name), "", Path("debug"));
   EXPECT_TRUE(names.ok()) << names.status();
   if (!names.ok()) return texts;
-  for (uint64_t address : FunctionAddresses(Path("whole"))) {
+  for (uint64_t address : FunctionAddresses(Path("whole"), kStep)) {
     for (const NamedFrame& frame : (*names)->Find(address, "module")) {
       texts.push_back(FrameText(frame, frame.file));
     }
@@ -114,7 +95,7 @@ std::vector<std::string> ProgramFolder::ProblemsOf(const std::string& name) {
   EXPECT_TRUE(tables.ok()) << tables.status();
   if (!tables.ok()) return {};
   ModuleNames names(*tables);
-  for (uint64_t address : FunctionAddresses(Path("whole"))) {
+  for (uint64_t address : FunctionAddresses(Path("whole"), kStep)) {
     names.Find(address, "module");
   }
   return (*tables)->problems();

@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import select
+import signal
 import subprocess
 import tempfile
 import time
@@ -53,7 +54,7 @@ class Browser:
              "sh", *_COMMAND, "--user-data-dir=" + self._scratch.name,
              "about:blank"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, "HOME": self._scratch.name,
                  "TMPDIR": self._scratch.name})
         try:
@@ -72,10 +73,7 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
         self.resize(width, height)
-        self.call("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme",
-             "value": "dark" if dark else "light"},
-            {"name": "prefers-reduced-motion", "value": "reduce"}])
+        self.prefer(dark)
 
     def __enter__(self):
         return self
@@ -84,12 +82,10 @@ class Browser:
         self.close()
 
     def close(self):
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        # The whole session at once: nobody is left to write into the scratch
+        # directory while it is removed.
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
         self._process.stdin.close()
         self._process.stdout.close()
         self._scratch.cleanup()
@@ -110,8 +106,20 @@ class Browser:
         return answer["result"]
 
     def resize(self, width, height):
+        """The size of the window's inside, in CSS pixels."""
         self.call("Emulation.setDeviceMetricsOverride", width=width,
                   height=height, deviceScaleFactor=1, mobile=False)
+
+    def prefer(self, dark):
+        """Dark or light pages; movement is not wanted in either."""
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme",
+             "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce"}])
+
+    def run_first(self, script):
+        """Runs the script in every page before the page's own."""
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=script)
 
     def open(self, url):
         """Goes to a URL, or the path of a file, and waits until it is loaded."""

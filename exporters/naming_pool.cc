@@ -83,7 +83,8 @@ class NamingPool::Worker {
     absl::StatusOr<std::shared_ptr<const ModuleTables>> tables =
         request.path == "[vdso]"
             ? ModuleTables::OpenVdso(request.build_id)
-            : ModuleTables::Open(request.path, request.build_id);
+            : ModuleTables::Open(request.path, request.build_id, kDebugRoot,
+                                 request.found);
     if (!tables.ok()) {
       pool_.answers_[module].status = tables.status();
       pool_.done_ += request.offsets.size();

@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "exporters/name_table.h"
+#include "exporters/symbolizer/found_file.h"
 #include "exporters/symbolizer/module_tables.h"
 
 namespace unspool::exporters {
@@ -31,6 +32,7 @@ namespace unspool::exporters {
 struct NamingRequest {
   std::string path;
   std::string build_id;           // hex; "": any file will do
+  FoundFile found;                // where it can be opened
   std::vector<uint64_t> offsets;  // of the file, distinct
 };
 

@@ -38,8 +38,8 @@ struct Place {
 
 class Symbolizer {
  public:
-  Symbolizer(Profile& profile, const Progress& progress)
-      : profile_(profile), progress_(progress) {
+  Symbolizer(Profile& profile, const Progress& progress, const FileFinder& find)
+      : profile_(profile), progress_(progress), find_(find) {
     for (uint32_t i = 0; i < profile.functions.size(); ++i) {
       functions_.Note(profile.functions[i], i);
     }
@@ -103,7 +103,12 @@ class Symbolizer {
         requests.push_back(
             {.path = paths_.back(),
              .build_id = std::string(profile_.strings[place.file.build_id]),
+             .found = {},
              .offsets = {}});
+        if (find_) {
+          requests.back().found =
+              find_(requests.back().path, requests.back().build_id);
+        }
         starts_.emplace_back();
       }
       if (is_new_module || last->offset != place.offset) {
@@ -193,6 +198,7 @@ class Symbolizer {
 
   Profile& profile_;
   const Progress& progress_;
+  const FileFinder& find_;
   FunctionTable functions_;
   std::vector<Place> places_;  // sorted
   // By request: its path, and where in places_ each of its offsets begins.
@@ -203,8 +209,9 @@ class Symbolizer {
 
 }  // namespace
 
-void Symbolize(Profile& profile, const Progress& progress) {
-  Symbolizer(profile, progress).Run();
+void Symbolize(Profile& profile, const Progress& progress,
+               const FileFinder& find) {
+  Symbolizer(profile, progress, find).Run();
 }
 
 }  // namespace unspool::exporters

@@ -33,11 +33,12 @@ std::string BuildIdHex(const unwind::ElfFile& elf) {
 }
 
 void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
-                      const std::string& path, std::string_view debug_root) {
+                      const std::string& path, std::string_view debug_root,
+                      const std::string& root) {
   const std::string debug_folder(debug_root);
   unwind::DebugFileQuery query = {.path = path.c_str(),
                                   .id = id,
-                                  .root = "",
+                                  .root = root.c_str(),
                                   .debug_folder = debug_folder.c_str()};
   has_debug_file_ = debug_file_.Find(elf, query, Rejected());
   LoadMiniSymbols(elf, path);

@@ -34,10 +34,12 @@ class DebugFiles {
   DebugFiles& operator=(const DebugFiles&) = delete;
 
   // Finds the files of the module `elf`, which is the file `id` at `path` and
-  // must outlive this object. Called once.
+  // must outlive this object, as `root` must, below which paths are looked up
+  // (see unwind::MappedFile). Called once.
   // Not async-signal-safe: allocates, reads files.
   void Load(const unwind::ElfFile& elf, unwind::FileId id,
-            const std::string& path, std::string_view debug_root);
+            const std::string& path, std::string_view debug_root,
+            const std::string& root);
 
   // Files that have symbols besides the module's own.
   std::vector<const unwind::ElfFile*> symbol_files() const;

@@ -62,10 +62,19 @@ void ModuleNames::NameBySymbol(uint64_t address, std::string_view module,
     function->system_name = symbol->name;
     function->name = Demangled(symbol->name);
   }
+  if (function->name.empty()) NameByPlt(address, function);
   if (function->name.empty()) {
     function->name = tables_->NameByFde(address, module);
     function->system_name = SystemName(function->name);
   }
+}
+
+// As objdump(1) and debuggers call it.
+void ModuleNames::NameByPlt(uint64_t address, NamedFrame* function) {
+  const std::string_view target = tables_->FindPltTarget(address);
+  if (target.empty()) return;
+  function->name = Demangled(target) + "@plt";
+  function->system_name = std::string(target) + "@plt";
 }
 
 std::vector<NamedFrame> ModuleNames::Find(uint64_t address,

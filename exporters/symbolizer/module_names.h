@@ -52,6 +52,7 @@ class ModuleNames {
   NamedFrame Named(const DwarfFrame& frame);
   void NameBySymbol(uint64_t address, std::string_view module,
                     NamedFrame* function);
+  void NameByPlt(uint64_t address, NamedFrame* function);
   const std::string& Demangled(std::string_view symbol);
 
   const std::shared_ptr<const ModuleTables> tables_;

@@ -36,14 +36,16 @@ std::span<const uint8_t> VdsoBytes() {
 
 absl::StatusOr<std::shared_ptr<const ModuleTables>> ModuleTables::Open(
     const std::string& path, std::string_view build_id,
-    std::string_view debug_root) {
+    std::string_view debug_root, const FoundFile& found) {
   std::shared_ptr<ModuleTables> tables(new ModuleTables);
-  if (const int error = tables->file_.Open(path.c_str())) {
+  const std::string& opened = found.file.empty() ? path : found.file;
+  if (const int error = tables->file_.Open(opened.c_str())) {
     return absl::ErrnoToStatus(error, "cannot be read");
   }
   absl::Status status = tables->Load(tables->file_.bytes(), build_id);
   if (!status.ok()) return status;
-  tables->debug_files_.Load(tables->elf_, tables->file_.id(), path, debug_root);
+  tables->debug_files_.Load(tables->elf_, tables->file_.id(), path, debug_root,
+                            found.root);
   for (const unwind::ElfFile* file : tables->debug_files_.symbol_files()) {
     tables->symbols_.Add(*file);
   }
@@ -98,6 +100,20 @@ std::optional<uint64_t> ModuleTables::AddressOfOffset(
 const FdeRanges& ModuleTables::fdes() const {
   std::call_once(fdes_once_, [this] { fdes_.emplace(elf_); });
   return *fdes_;
+}
+
+const PltStubs& ModuleTables::plt() const {
+  std::call_once(plt_once_, [this] { plt_.emplace(elf_); });
+  return *plt_;
+}
+
+std::string_view ModuleTables::FindPltTarget(uint64_t address) const {
+  const PltTarget* target = plt().Find(address);
+  if (target == nullptr || !target->symbol.empty()) {
+    return target == nullptr ? std::string_view() : target->symbol;
+  }
+  const Symbol* resolver = symbols_.Find(target->resolver);
+  return resolver == nullptr ? std::string_view() : resolver->name;
 }
 
 const Symbol* ModuleTables::FindSymbol(uint64_t address) const {

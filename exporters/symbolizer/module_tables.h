@@ -18,6 +18,8 @@
 #include "exporters/symbolizer/debug_files.h"
 #include "exporters/symbolizer/dwarf_names.h"
 #include "exporters/symbolizer/fde_ranges.h"
+#include "exporters/symbolizer/found_file.h"
+#include "exporters/symbolizer/plt_stubs.h"
 #include "exporters/symbolizer/symbol_table.h"
 #include "unwind/load/elf_file.h"
 #include "unwind/load/mapped_file.h"
@@ -28,13 +30,14 @@ namespace unspool::exporters {
 class ModuleTables {
  public:
   // Opens the file at `path` and what belongs to it. `build_id` (hex) is the
-  // one that was recorded; "" takes any file.
+  // one that was recorded; "" takes any file. `found`: where it can be opened
+  // instead.
   // NotFound and the like: no such file. InvalidArgument: not ELF, or not the
   // file that was recorded.
   // Not async-signal-safe: allocates, reads files.
   static absl::StatusOr<std::shared_ptr<const ModuleTables>> Open(
       const std::string& path, std::string_view build_id,
-      std::string_view debug_root = kDebugRoot);
+      std::string_view debug_root = kDebugRoot, const FoundFile& found = {});
 
   // The same for the [vdso] of this process.
   static absl::StatusOr<std::shared_ptr<const ModuleTables>> OpenVdso(
@@ -57,6 +60,10 @@ class ModuleTables {
   // Not async-signal-safe: allocates.
   const Symbol* FindSymbol(uint64_t address) const;
 
+  // The symbol that the PLT stub at the address calls; "" if there is no stub.
+  // Not async-signal-safe: allocates.
+  std::string_view FindPltTarget(uint64_t address) const;
+
   // A name for code without a symbol: "_start" at the program's entry, else
   // `module`+0x… with the first address of its FDE, else with the address.
   // Not async-signal-safe: allocates.
@@ -66,6 +73,7 @@ class ModuleTables {
   ModuleTables() = default;
   absl::Status Load(std::span<const uint8_t> bytes, std::string_view build_id);
   const FdeRanges& fdes() const;
+  const PltStubs& plt() const;
 
   unwind::MappedFile file_;
   unwind::ElfFile elf_;
@@ -73,6 +81,8 @@ class ModuleTables {
   SymbolTable symbols_;
   mutable std::once_flag fdes_once_;
   mutable std::optional<FdeRanges> fdes_;  // read when first needed
+  mutable std::once_flag plt_once_;
+  mutable std::optional<PltStubs> plt_;  // the same
 };
 
 }  // namespace unspool::exporters

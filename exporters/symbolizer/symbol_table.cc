@@ -27,15 +27,6 @@ bool SameRange(const Symbol& a, const Symbol& b) {
   return a.start == b.start && a.end == b.end && a.has_size == b.has_size;
 }
 
-// The string at `offset`, up to its NUL; "" if there is none.
-std::string_view StringAt(std::span<const uint8_t> strings, uint64_t offset) {
-  if (offset >= strings.size()) return {};
-  const auto* text = reinterpret_cast<const char*>(strings.data()) + offset;
-  const size_t room = strings.size() - offset;
-  const size_t size = strnlen(text, room);
-  return size == room ? std::string_view() : std::string_view(text, size);
-}
-
 bool IsCode(const Elf64_Sym& symbol, const Elf64_Shdr& section) {
   const int type = ELF64_ST_TYPE(symbol.st_info);
   return (section.sh_flags & SHF_EXECINSTR) != 0 &&
@@ -43,6 +34,14 @@ bool IsCode(const Elf64_Sym& symbol, const Elf64_Shdr& section) {
 }
 
 }  // namespace
+
+std::string_view StringAt(std::span<const uint8_t> strings, uint64_t offset) {
+  if (offset >= strings.size()) return {};
+  const auto* text = reinterpret_cast<const char*>(strings.data()) + offset;
+  const size_t room = strings.size() - offset;
+  const size_t size = strnlen(text, room);
+  return size == room ? std::string_view() : std::string_view(text, size);
+}
 
 void SymbolTable::Add(const unwind::ElfFile& elf) {
   for (size_t i = 0; i < elf.section_count(); ++i) {

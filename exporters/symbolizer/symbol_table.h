@@ -5,6 +5,7 @@
 #define UNSPOOL_EXPORTERS_SYMBOLIZER_SYMBOL_TABLE_H_
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Symbol {
   // bound: the next symbol, or the end of the section.
   bool has_size = false;
 };
+
+// The string at `offset` of a string table, up to its NUL; "" if there is none.
+std::string_view StringAt(std::span<const uint8_t> strings, uint64_t offset);
 
 // Filled by Add, sealed once, then const. Names point into the files' bytes,
 // which must outlive it.

@@ -159,6 +159,27 @@ TEST(Symbolize, ReportsAFileThatIsNotTheRecordedOneAndDoesNotUseIt) {
               HasSubstr(path + ": is not the file that was recorded"));
 }
 
+TEST(Symbolize, TakesFilesThatWereFoundElsewhere) {
+  const std::string path = ProgramPath("split");
+  Profile profile = NewCpuProfile();
+  Mapping mapping = MapExecutable(profile, path, kBias);
+  mapping.filename = profile.strings.Intern("/split");
+  const std::string build_id(profile.strings[mapping.build_id]);
+  profile.mappings.push_back(mapping);
+  const uint32_t location = AddLocation(
+      profile,
+      kBias + SymbolAddress(ProgramPath("inlined_gcc5"), "innie_marker"));
+  const auto find = [&](const std::string& wanted, std::string_view id) {
+    EXPECT_EQ(wanted, "/split");
+    EXPECT_EQ(id, build_id);
+    return FoundFile{path, path.substr(0, path.rfind('/'))};
+  };
+  Symbolize(profile, nullptr, find);
+  // By its debug file, /split.debug, which is seen from that root only.
+  EXPECT_THAT(FrameTexts(profile, location), SizeIs(3));
+  EXPECT_EQ(profile.FindComment("unspool.unnamed"), std::nullopt);
+}
+
 TEST(Symbolize, ReportsAMissingFileAndNamesTheRest) {
   const std::string path = ProgramPath("inlined_gcc5");
   Profile profile = NewCpuProfile();

@@ -1,7 +1,9 @@
 // The difference of two profiles, as pprof's -diff_base -normalize has it.
 
+#include <charconv>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "exporters/merge.h"
@@ -12,6 +14,11 @@ namespace {
 
 constexpr std::string_view kBaseKey = "pprof::base";
 constexpr std::string_view kBaseText = "true";
+
+std::string SumsKey(const Profile& profile, size_t type) {
+  return "unspool.diff." +
+         std::string(profile.strings[profile.sample_types[type].type]);
+}
 
 // By sample type.
 std::vector<int64_t> Sums(const Profile& profile) {
@@ -48,11 +55,23 @@ absl::StatusOr<Profile> Diff(const Profile& base, const Profile& profile) {
 
   Profile diff = merger.Take();
   for (size_t i = 0; i < sums.size(); ++i) {
-    diff.AddComment(
-        "unspool.diff." + std::string(diff.strings[diff.sample_types[i].type]),
-        std::to_string(base_sums[i]) + " " + std::to_string(sums[i]));
+    diff.AddComment(SumsKey(diff, i), std::to_string(base_sums[i]) + " " +
+                                          std::to_string(sums[i]));
   }
   return diff;
+}
+
+std::optional<DiffSums> FindDiffSums(const Profile& profile,
+                                     size_t value_index) {
+  const auto text = profile.FindComment(SumsKey(profile, value_index));
+  if (!text) return std::nullopt;
+  DiffSums sums;
+  const char* end = text->data() + text->size();
+  const auto first = std::from_chars(text->data(), end, sums.base);
+  if (first.ec != std::errc() || first.ptr == end) return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, sums.profile);
+  if (second.ec != std::errc() || second.ptr != end) return std::nullopt;
+  return sums;
 }
 
 DiffBase::DiffBase(const Profile& profile) : profile_(profile) {

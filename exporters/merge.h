@@ -5,7 +5,10 @@
 #ifndef UNSPOOL_EXPORTERS_MERGE_H_
 #define UNSPOOL_EXPORTERS_MERGE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -64,6 +67,18 @@ class Merger {
 // InvalidArgument: see Merger::Add.
 // Not async-signal-safe: allocates.
 absl::StatusOr<Profile> Diff(const Profile& base, const Profile& profile);
+
+// What both profiles of a difference added up to before one was scaled.
+struct DiffSums {
+  int64_t base = 0;
+  int64_t profile = 0;
+};
+
+// From the comment that Diff() wrote; nullopt if there is none that can be
+// read. Precondition: `value_index` is one of the profile's sample types. Not
+// async-signal-safe: allocates.
+std::optional<DiffSums> FindDiffSums(const Profile& profile,
+                                     size_t value_index);
 
 // Which of a profile's samples are the base's. Those of a profile that is no
 // difference are not.

@@ -1,9 +1,9 @@
 #include "exporters/report_text.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <ctime>
 
+#include "exporters/merge.h"
 #include "exporters/sample_value.h"
 
 namespace unspool::exporters {
@@ -38,20 +38,10 @@ std::string TrustLine(const Profile& profile) {
 
 // A difference: what both were before one was scaled to the other.
 std::string DiffLine(const ReportContext& context) {
-  const Profile& profile = context.profile;
-  const ValueType& type = profile.sample_types[context.value_index];
-  const auto sums = profile.FindComment(
-      "unspool.diff." + std::string(profile.strings[type.type]));
+  const auto sums = FindDiffSums(context.profile, context.value_index);
   if (!sums) return "";
-  int64_t base = 0;
-  int64_t now = 0;
-  const char* end = sums->data() + sums->size();
-  const auto first = std::from_chars(sums->data(), end, base);
-  if (first.ptr == end || std::from_chars(first.ptr + 1, end, now).ptr != end) {
-    return "";
-  }
-  return "Change from " + FormatValue(base, context.unit(), "auto") + " to " +
-         FormatValue(now, context.unit(), "auto") +
+  return "Change from " + FormatValue(sums->base, context.unit(), "auto") +
+         " to " + FormatValue(sums->profile, context.unit(), "auto") +
          ", the latter scaled to the former\n";
 }
 

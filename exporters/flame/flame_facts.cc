@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <ctime>
+#include <optional>
 
 #include "exporters/frame_names.h"
+#include "exporters/merge.h"
 #include "exporters/sample_value.h"
 
 namespace unspool::exporters {
@@ -35,30 +37,61 @@ void AddCount(const Profile& profile, std::string_view key,
   facts.emplace_back(key, std::string(*count) + " " + std::string(words));
 }
 
-}  // namespace
+// The command line, of a difference both if they are not the same.
+std::string TitleOf(const Profile& profile, bool is_difference) {
+  constexpr std::string_view kKey = "unspool.command=";
+  std::string title;
+  for (StringId comment : profile.comments) {
+    std::string_view text = profile.strings[comment];
+    if (!text.starts_with(kKey)) continue;
+    text.remove_prefix(kKey.size());
+    if (!title.empty()) {
+      return title + " → " + ShortenMiddle(text, kMaxFactBytes / 2 - 8);
+    }
+    if (!is_difference) return std::string(text);
+    title = ShortenMiddle(text, kMaxFactBytes / 2);
+  }
+  return title.empty() ? MainProgram(profile) : title;
+}
 
-FlameFacts FactsOf(const Profile& profile, size_t value_index) {
-  const ValueType& type = profile.sample_types[value_index];
-  const std::string program = MainProgram(profile);
-  const auto command = profile.FindComment("unspool.command");
-  FlameFacts facts = {
-      {"title", command ? std::string(*command) : program},
-      {"program", program},
-      {"type", std::string(profile.strings[type.type])},
-      {"unit", std::string(profile.strings[type.unit])},
-  };
+std::string SumsText(const Profile& profile, size_t value_index) {
+  const std::optional<DiffSums> sums = FindDiffSums(profile, value_index);
+  if (!sums) return "";
+  return std::to_string(sums->base) + " " + std::to_string(sums->profile);
+}
+
+// What holds of one recording.
+void AddRunFacts(const Profile& profile, FlameFacts& facts) {
   AddCount(profile, "samples", "samples", facts);
   if (profile.FindComment("unspool.threads") != "1") {
     AddCount(profile, "threads", "threads", facts);
+  }
+  if (profile.duration_ns > 0) {
+    facts.emplace_back("duration", "in " + FormatValue(profile.duration_ns,
+                                                       "nanoseconds", "auto"));
+  }
+}
+
+}  // namespace
+
+FlameFacts FactsOf(const Profile& profile, size_t value_index,
+                   bool is_difference) {
+  const ValueType& type = profile.sample_types[value_index];
+  FlameFacts facts = {
+      {"title", TitleOf(profile, is_difference)},
+      {"program", MainProgram(profile)},
+      {"type", std::string(profile.strings[type.type])},
+      {"unit", std::string(profile.strings[type.unit])},
+  };
+  if (is_difference) {
+    facts.emplace_back("difference", SumsText(profile, value_index));
+  } else {
+    AddRunFacts(profile, facts);
   }
   AddCount(profile, "lost", "samples lost", facts);
   AddCount(profile, "truncated", "stacks cut short", facts);
   if (profile.time_ns > 0) {
     facts.emplace_back("time", TimeText(profile.time_ns));
-  }
-  if (profile.duration_ns > 0) {
-    facts.emplace_back("duration", "in " + FormatValue(profile.duration_ns,
-                                                       "nanoseconds", "auto"));
   }
   for (auto& [key, text] : facts) text = ShortenMiddle(text, kMaxFactBytes);
   return facts;

@@ -35,9 +35,9 @@ constexpr size_t kMaxDataBytes = 4'500'000;
 
 // Base64 of gzip: readable by every browser's own means from within HTML.
 std::string EncodedData(const Profile& profile, size_t value_index) {
-  const StackFrames frames(profile);
   const SampleGroups groups = GroupSamples(profile, value_index);
-  const FlameFacts facts = FactsOf(profile, value_index);
+  const StackFrames frames(profile, groups.is_difference);
+  const FlameFacts facts = FactsOf(profile, value_index, groups.is_difference);
   std::string data;
   for (size_t max_nodes = kMaxNodes; max_nodes > 0; max_nodes /= 2) {
     const FlameTree tree = BuildFlameTree(profile, frames, groups, value_index,

@@ -2,9 +2,11 @@
 // <title> as tooltip, light or dark as its reader prefers. No script.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -16,9 +18,12 @@
 #include "absl/status/statusor.h"
 #include "exporters/export.h"
 #include "exporters/flame/flame_facts.h"
+#include "exporters/flame/flame_layout.h"
 #include "exporters/flame/flame_tree.h"
 #include "exporters/flame/sample_groups.h"
 #include "exporters/flame/stack_frames.h"
+#include "exporters/flame/svg_text.h"
+#include "exporters/merge.h"
 #include "exporters/sample_value.h"
 
 namespace unspool::exporters {
@@ -27,173 +32,126 @@ namespace {
 constexpr int kWidth = 1200;
 constexpr int kMargin = 10;
 constexpr int kRow = 17;
-constexpr int kHeading = 44;
+constexpr int kHeading = 68;
 constexpr double kCharWidth = 6.65;  // of a monospace font of 11 px
 constexpr size_t kMaxNodes = 8000;
 constexpr size_t kMaxBytes = 4'500'000;
 constexpr double kMinShare = 0.001;
 constexpr size_t kMaxNameBytes = 160;
 constexpr size_t kModuleColors = 8;
+// A difference's strongest color is that of its largest change, but of this at
+// least: noise shall look like noise.
+constexpr double kLeastStrongChange = 0.05;
+
+// By FrameKind, and what the legend says of each; as page/text.js has them.
+constexpr std::string_view kKindSigns[] = {"", "◆ ", "✂ ", "∅ ", "⋯ "};
+constexpr std::string_view kKindTexts[] = {"", "kernel", "cut short",
+                                           "stack unknown", "smaller frames"};
+constexpr std::string_view kKindClasses[] = {"", "o k", "s", "s", "o"};
 
 constexpr std::string_view kStyle = R"css(<style>
 svg{background:#fdfcfa;color:#33291f}
 text{font:11px ui-monospace,Menlo,"DejaVu Sans Mono",monospace;fill:currentColor;pointer-events:none}
 .h{font-size:14px;font-weight:bold}
 rect{stroke:#fdfcfa;stroke-width:.6}
-.i{font-style:italic}
-.o{fill:#dedad5}.s{fill:url(#s)}
+.i{font-style:italic}.b{stroke:#8b837b;stroke-width:2}
+.k{stroke:#8b837b;stroke-width:2.5}.g{stroke:currentColor;stroke-width:1;stroke-dasharray:4 3}
+.o{fill:#dedad5}.s{fill:url(#s)}.x{fill-opacity:.84}.y{fill-opacity:.68}
 .m0{fill:#f3bd8c}.m1{fill:#a9d7f3}.m2{fill:#aee0b6}.m3{fill:#dcc3f1}
 .m4{fill:#f6bcb4}.m5{fill:#9fdcd9}.m6{fill:#d9d38f}.m7{fill:#c0c8f4}
-.u{fill:#f0a26e}.d{fill:#8fc0ea}
+.u1{fill:#ecc5b4}.u2{fill:#f0a584}.u3{fill:#f0834e}
+.d1{fill:#b4d3ee}.d2{fill:#81c0f6}.d3{fill:#43acfb}
 @media(prefers-color-scheme:dark){
 svg{background:#1b1714;color:#f1ece6}rect{stroke:#1b1714}.o{fill:#3a3430}
+.k{stroke:#8b837b}.g{stroke:currentColor}
 .m0{fill:#85500f}.m1{fill:#07577c}.m2{fill:#1f6237}.m3{fill:#5f3f80}
 .m4{fill:#843c35}.m5{fill:#00615f}.m6{fill:#5e5600}.m7{fill:#434f8d}
-.u{fill:#94501d}.d{fill:#1d5b8d}}
+.u1{fill:#604133}.u2{fill:#894728}.u3{fill:#b24b0a}
+.d1{fill:#324c63}.d2{fill:#206090}.d3{fill:#0074bf}}
 </style>
 <defs><pattern id="s" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0H7V7H0Z" fill="#9a938c" opacity=".35"/><path d="M0 0V7" stroke="#8b837b"/></pattern></defs>
 )css";
 
-// Bytes of the character that `text` begins with, if it is UTF-8 and XML 1.0
-// §2.2 allows it; else 0.
-size_t CharSize(std::string_view text) {
-  const auto byte = [text](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
-  const size_t size = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4) return 0;
-  uint32_t code = byte(0) & (0x7fu >> size);
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  const uint32_t least = size == 4 ? 0x10000 : size == 3 ? 0x800 : 0x80;
-  const bool is_surrogate = code >= 0xd800 && code < 0xe000;
-  const bool is_allowed = code <= 0x10ffff && (code & 0xfffe) != 0xfffe;
-  return code >= least && !is_surrogate && is_allowed ? size : 0;
+std::string Formatted(const char* format, double number) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, number);
+  return text;
 }
 
-// At most `max_chars` characters of it, as XML.
-std::string Escaped(std::string_view text, size_t max_chars = SIZE_MAX) {
-  std::string out;
-  size_t chars = 0;
-  while (!text.empty()) {
-    const size_t size = CharSize(text);
-    if (++chars == max_chars && text.size() > std::max<size_t>(size, 1)) {
-      return out += "…";
-    }
-    if (size == 0) {
-      out += "\xef\xbf\xbd";  // U+FFFD
-    } else if (text[0] == '&') {
-      out += "&amp;";
-    } else if (text[0] == '<') {
-      out += "&lt;";
-    } else if (text[0] == '>') {
-      out += "&gt;";
-    } else {
-      out += text.substr(0, size);
-    }
-    text.remove_prefix(std::max<size_t>(size, 1));
-  }
-  return out;
+// Of UTF-8.
+size_t CharCount(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
+
+std::string Percent(double share) { return Formatted("%.2f%%", share * 100); }
+
+// "x="1.0" y="2" width="3.0" height="4"".
+std::string Box(double x, int y, double width, int height) {
+  char text[128];
+  std::snprintf(text, sizeof(text),
+                "x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"", x, y, width,
+                height);
+  return text;
+}
+
+// The parts of one profile's picture.
+struct Picture {
+  const Profile& profile;
+  size_t value_index;
+  const SampleGroups& groups;
+  const StackFrames& frames;
+  const FlameFacts& facts;
+};
 
 class SvgWriter {
  public:
-  SvgWriter(const Profile& profile, const StackFrames& frames,
-            const SampleGroups& groups, const FlameTree& tree,
-            size_t value_index)
-      : frames_(frames),
+  SvgWriter(const Picture& picture, const FlameTree& tree)
+      : frames_(picture.frames),
+        facts_(picture.facts),
         tree_(tree),
-        unit_(profile.strings[profile.sample_types[value_index].unit]) {
-    SumUp(groups);
-    PlaceNodes();
-    ChooseColors();
+        layout_(tree, picture.groups, picture.groups.is_difference),
+        is_difference_(picture.groups.is_difference),
+        sums_(FindDiffSums(picture.profile, picture.value_index)
+                  .value_or(DiffSums{layout_.before(0), layout_.total(0)})),
+        unit_(picture.profile.strings
+                  [picture.profile.sample_types[picture.value_index].unit]) {
+    RankModules();
   }
 
-  std::string Write(const FlameFacts& facts) {
+  std::string Write() {
     uint32_t deepest = 0;
     for (const FlameNode& node : tree_.nodes) {
       deepest = std::max(deepest, node.depth);
     }
-    height_ = kHeading + (static_cast<int>(deepest) + 1) * kRow + kMargin;
     const std::string width = std::to_string(kWidth);
-    const std::string height = std::to_string(height_);
+    const std::string height = std::to_string(
+        kHeading + (static_cast<int>(deepest) + 1) * kRow + kMargin);
     out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + width +
            " " + height + "\" width=\"" + width + "\" height=\"" + height +
            "\" role=\"img\" aria-labelledby=\"t\">\n";
     out_ += kStyle;
-    WriteHeading(facts);
+    WriteHeading();
+    WriteLegend();
     for (size_t i = 0; i < tree_.nodes.size(); ++i) WriteNode(i);
     return std::move(out_) + "</svg>\n";
   }
 
  private:
-  void SumUp(const SampleGroups& groups) {
-    const size_t count = tree_.nodes.size();
-    after_.resize(count);
-    before_.resize(count);
-    parent_.resize(count);
-    std::vector<size_t> path;
-    for (size_t i = 0; i < count; ++i) {
-      const FlameNode& node = tree_.nodes[i];
-      path.resize(node.depth);
-      parent_[i] = path.empty() ? 0 : path.back();
-      path.push_back(i);
-      for (size_t k = 0; k < node.value_count; ++k) {
-        const FlameValue& value = tree_.values[node.first_value + k];
-        const bool before = groups.groups[value.group].before;
-        int64_t& sum = before ? before_[i] : after_[i];
-        sum = AddValues(sum, value.value);
-      }
-    }
-    self_ = after_;
-    for (size_t i = count; i-- > 1;) {
-      after_[parent_[i]] = AddValues(after_[parent_[i]], after_[i]);
-      before_[parent_[i]] = AddValues(before_[parent_[i]], before_[i]);
-    }
-    is_difference_ = before_[0] != 0;
-  }
-
-  double Share(const std::vector<int64_t>& values, size_t node) const {
-    if (values[0] == 0) return 0;
-    return static_cast<double>(values[node]) / static_cast<double>(values[0]);
-  }
-
-  // Share of the picture's width: of both profiles' shares the mean.
-  double Width(size_t node) const {
-    if (!is_difference_) return Share(after_, node);
-    return (Share(after_, node) + Share(before_, node)) / 2;
-  }
-
-  double Change(size_t node) const {
-    return Share(after_, node) - Share(before_, node);
-  }
-
-  void PlaceNodes() {
-    left_.resize(tree_.nodes.size());
-    std::vector<double> next(left_.size());
-    for (size_t i = 1; i < left_.size(); ++i) {
-      left_[i] = next[i] = next[parent_[i]];
-      next[parent_[i]] += Width(i);
-    }
-  }
-
   // The heaviest modules have a color of their own.
-  void ChooseColors() {
+  void RankModules() {
     absl::flat_hash_map<std::string_view, int64_t> self;
     for (size_t i = 1; i < tree_.nodes.size(); ++i) {
       const StackFrames::Frame& frame = FrameOf(i);
       if (frame.kind > FrameKind::kKernel) continue;
       int64_t& sum = self[frame.module];
-      sum = AddValues(sum, self_[i]);
+      sum = AddValues(sum, layout_.self(i));
     }
-    std::vector<std::pair<int64_t, std::string_view>> ranked;
-    for (const auto& [module, sum] : self) ranked.push_back({-sum, module});
-    std::ranges::sort(ranked);
-    ranked.resize(std::min(ranked.size(), kModuleColors));
-    for (const auto& [sum, module] : ranked) {
+    for (const auto& [module, sum] : self) modules_.push_back({-sum, module});
+    std::ranges::sort(modules_);
+    modules_.resize(std::min(modules_.size(), kModuleColors));
+    for (const auto& [sum, module] : modules_) {
       colors_.emplace(module, "m" + std::to_string(colors_.size()));
     }
   }
@@ -202,15 +160,35 @@ class SvgWriter {
     return frames_.frames()[tree_.nodes[node].frame];
   }
 
-  std::string ClassOf(size_t node) const {
+  // Nothing, or the share of the strongest color in thirds: "u1" … "d3".
+  std::string ColorOfChange(double change) const {
+    const double strongest =
+        std::max(layout_.largest_change(), kLeastStrongChange);
+    const double strength = std::sqrt(std::abs(change) / strongest);
+    if (strength < 0.12) return "o";
+    const int step = std::min(3, static_cast<int>(strength * 3) + 1);
+    return (change > 0 ? "u" : "d") + std::to_string(step);
+  }
+
+  std::string ColorOf(size_t node) const {
     const StackFrames::Frame& frame = FrameOf(node);
     if (node == 0 || frame.kind == FrameKind::kFolded) return "o";
     if (frame.kind > FrameKind::kKernel) return "s";
-    if (is_difference_) {
-      return Change(node) > 0.001 ? "u" : Change(node) < -0.001 ? "d" : "o";
-    }
+    if (is_difference_) return ColorOfChange(layout_.change(node));
     const auto color = colors_.find(frame.module);
-    return color == colors_.end() ? "o" : color->second;
+    if (color == colors_.end()) return "o";
+    // Neighbors of one module are told apart by shades of its color.
+    const char* const shades[] = {"", " x", " y"};
+    return color->second + shades[frame.name.size() % std::size(shades)];
+  }
+
+  // Its color, and the edge that says what color alone must not.
+  std::string ClassOf(size_t node) const {
+    std::string classes = ColorOf(node);
+    if (node == 0) return classes;
+    if (FrameOf(node).kind == FrameKind::kKernel) classes += " k";
+    if (layout_.is_guessed(node)) classes += " g";
+    return classes;
   }
 
   std::string NameOf(size_t node) const {
@@ -223,35 +201,48 @@ class SvgWriter {
     return ShortenMiddle(frame.name, kMaxNameBytes);
   }
 
-  std::string ChangeText(size_t node) const {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%+.2f%%", Change(node) * 100);
-    return text;
+  // The name, or the address of "module+0x1234" alone where only that has room.
+  std::string NameIn(size_t node, size_t room) const {
+    const std::string name = NameOf(node);
+    const size_t address = name.rfind("+0x");
+    const bool is_short = CharCount(name) <= room || address == name.npos;
+    return EscapeXml(is_short ? name : name.substr(address), room);
   }
 
-  // In front of the name: what color alone must not say.
+  std::string ChangeText(size_t node) const {
+    return Formatted("%+.2f%%", layout_.change(node) * 100);
+  }
+
+  // In front of the name: the same for those who see no color.
   std::string SignsOf(size_t node) const {
-    std::string signs;
-    if (node == 0) return signs;
-    if (FrameOf(node).kind == FrameKind::kKernel) signs += "◆ ";
+    if (node == 0) return "";
+    std::string signs(kKindSigns[static_cast<size_t>(FrameOf(node).kind)]);
     if (tree_.nodes[node].inlined) signs += "↳ ";
-    if (is_difference_) signs += ChangeText(node) + " ";
-    return signs;
+    if (layout_.is_guessed(node)) signs += "? ";
+    if (!is_difference_) return signs;
+    if (layout_.share_before(node) == 0) signs += "new ";
+    if (layout_.share(node) == 0) signs += "gone ";
+    return signs + ChangeText(node) + " ";
+  }
+
+  // The values as they were before one profile was scaled to the other.
+  std::string Amount(double share, int64_t sum) const {
+    return FormatValue(std::llround(share * static_cast<double>(sum)), unit_,
+                       "auto");
   }
 
   std::string FiguresOf(size_t node) const {
-    char percent[32];
-    std::string text;
+    const double share = layout_.share(node);
     if (is_difference_) {
-      std::snprintf(percent, sizeof(percent), "%.2f%% → %.2f%%",
-                    Share(before_, node) * 100, Share(after_, node) * 100);
-      return std::string(percent) + ", " + ChangeText(node);
+      const double before = layout_.share_before(node);
+      return Amount(before, sums_.base) + " (" + Percent(before) + ") → " +
+             Amount(share, sums_.profile) + " (" + Percent(share) + "), " +
+             ChangeText(node);
     }
-    std::snprintf(percent, sizeof(percent), "%.2f%%",
-                  Share(after_, node) * 100);
-    text = FormatValue(after_[node], unit_, "auto") + " (" + percent + ")";
-    if (self_[node] != 0) {
-      text += ", self " + FormatValue(self_[node], unit_, "auto");
+    std::string text = FormatValue(layout_.total(node), unit_, "auto") + " (" +
+                       Percent(share) + ")";
+    if (layout_.self(node) != 0) {
+      text += ", self " + FormatValue(layout_.self(node), unit_, "auto");
     }
     return text;
   }
@@ -262,65 +253,114 @@ class SvgWriter {
     const StackFrames::Place& place = frames_.places()[tree_.nodes[node].place];
     std::string text;
     if (!place.file.empty()) {
-      text += "\n" + Escaped(ShortenMiddle(place.file, kMaxNameBytes));
+      text += "\n" + EscapeXml(ShortenMiddle(place.file, kMaxNameBytes));
       if (place.line > 0) text += ":" + std::to_string(place.line);
     }
     if (!frame.module.empty()) {
-      text += "\n" + Escaped(ShortenMiddle(frame.module, kMaxNameBytes));
+      text += "\n" + EscapeXml(ShortenMiddle(frame.module, kMaxNameBytes));
     }
     return text;
   }
 
-  void WriteHeading(const FlameFacts& facts) {
-    std::string line;
-    for (const auto& [key, text] : facts) {
+  void WriteHeading() {
+    std::string line = FormatValue(sums_.profile, unit_, "auto");
+    if (is_difference_) {
+      line = FormatValue(sums_.base, unit_, "auto") + " → " + line;
+    }
+    for (const auto& [key, text] : facts_) {
       if (key == "title") {
         out_ += "<text id=\"t\" class=\"h\" x=\"10\" y=\"19\">" +
-                Escaped(text, 130) + "</text>\n";
-      } else if (key != "program" && key != "type" && key != "unit") {
+                EscapeXml(text, 130) + "</text>\n";
+      } else if (key == "type") {
+        line += " " + text + (is_difference_ ? ", each as 100%" : "");
+      } else if (key != "program" && key != "unit" && key != "difference") {
         line += " · " + text;
       }
     }
-    out_ += "<text x=\"10\" y=\"36\">" + Escaped(FiguresOf(0) + line, 175) +
-            "</text>\n";
+    out_ += "<text x=\"10\" y=\"36\">" + EscapeXml(line, 175) + "</text>\n";
+  }
+
+  void WriteLegend() {
+    double x = kMargin;
+    if (is_difference_) {
+      WriteLegendItem("u3", "grew (+)", &x);
+      WriteLegendItem("d3", "shrank (-)", &x);
+      WriteLegendItem("o", "as before", &x);
+    }
+    for (const auto& [negated_self, module] : modules_) {
+      // The right half is that of the signs.
+      if (is_difference_ || x > kWidth / 2) break;
+      WriteLegendItem(colors_[module],
+                      module.empty() ? "no file" : ShortenMiddle(module, 28),
+                      &x);
+    }
+    WriteSignLegend(x);
+  }
+
+  void WriteSignLegend(double x) {
+    bool present[std::size(kKindSigns)] = {};
+    bool has_inlined = false, has_guessed = false;
+    for (size_t i = 1; i < tree_.nodes.size(); ++i) {
+      present[static_cast<size_t>(FrameOf(i).kind)] = true;
+      has_inlined |= tree_.nodes[i].inlined;
+      has_guessed |= layout_.is_guessed(i);
+    }
+    for (size_t kind = 1; kind < std::size(present); ++kind) {
+      if (!present[kind]) continue;
+      WriteLegendItem(
+          kKindClasses[kind],
+          std::string(kKindSigns[kind]) + std::string(kKindTexts[kind]), &x);
+    }
+    if (has_inlined) WriteLegendItem("o i", "↳ inlined", &x);
+    if (has_guessed) WriteLegendItem("o g", "? guessed", &x);
+  }
+
+  // At *x, which becomes where the next one stands.
+  void WriteLegendItem(std::string_view classes, const std::string& text,
+                       double* x) {
+    constexpr int kBaseline = 54;
+    out_ += "<rect class=\"" + std::string(classes) + "\" " +
+            Box(*x, kBaseline - 9, 11, 11) + "/><text x=\"" +
+            Formatted("%.1f", *x + 16) + "\" y=\"" + std::to_string(kBaseline) +
+            "\">" + EscapeXml(text) + "</text>\n";
+    *x += 16 + (static_cast<double>(CharCount(text)) + 2) * kCharWidth;
   }
 
   void WriteNode(size_t node) {
     constexpr double kRoom = kWidth - 2 * kMargin;
-    const double x = kMargin + left_[node] * kRoom;
-    const double width = Width(node) * kRoom;
-    const int y = height_ - kMargin -
-                  (static_cast<int>(tree_.nodes[node].depth) + 1) * kRow;
-    char box[160];
-    std::snprintf(box, sizeof(box),
-                  "\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", x, y,
-                  width, kRow - 1);
-    const std::string name = NameOf(node);
-    out_ += "<g><title>" + Escaped(SignsOf(node) + name) + "\n" +
+    const double x = kMargin + layout_.left(node) * kRoom;
+    const double width = layout_.width(node) * kRoom;
+    const int y = kHeading + static_cast<int>(tree_.nodes[node].depth) * kRow;
+    const std::string signs = SignsOf(node);
+    out_ += "<g><title>" + EscapeXml(signs + NameOf(node)) + "\n" +
             FiguresOf(node) + PlaceOf(node) + "</title><rect class=\"" +
-            ClassOf(node) + box;
-    const double room = (width - 6) / kCharWidth;
-    if (room >= 3) {
-      std::snprintf(box, sizeof(box), "<text%s x=\"%.1f\" y=\"%d\">",
-                    tree_.nodes[node].inlined ? " class=\"i\"" : "", x + 3,
-                    y + 12);
-      out_ += box + Escaped(SignsOf(node) + name, static_cast<size_t>(room)) +
-              "</text>";
+            ClassOf(node) + "\" " + Box(x, y, width, kRow - 1) + "/>";
+    const bool is_inlined = tree_.nodes[node].inlined;
+    if (is_inlined && width > 4) {
+      out_ += "<path class=\"b\" d=\"M" + Formatted("%.1f ", x + 1) +
+              std::to_string(y) + "v" + std::to_string(kRow - 1) + "\"/>";
+    }
+    const double room =
+        (width - 6) / kCharWidth - static_cast<double>(CharCount(signs));
+    if (room >= 4) {
+      out_ += std::string("<text") + (is_inlined ? " class=\"i\"" : "") +
+              " x=\"" + Formatted("%.1f", x + 4) + "\" y=\"" +
+              std::to_string(y + 12) + "\">" + signs +
+              NameIn(node, static_cast<size_t>(room)) + "</text>";
     }
     out_ += "</g>\n";
   }
 
   const StackFrames& frames_;
+  const FlameFacts& facts_;
   const FlameTree& tree_;
+  const FlameLayout layout_;
+  const bool is_difference_;
+  const DiffSums sums_;
   const std::string_view unit_;
-  int height_ = 0;
-  bool is_difference_ = false;
   std::string out_;
+  std::vector<std::pair<int64_t, std::string_view>> modules_;  // -self, name
   absl::flat_hash_map<std::string_view, std::string> colors_;  // CSS class
-  // By node:
-  std::vector<int64_t> after_, before_, self_;
-  std::vector<size_t> parent_;
-  std::vector<double> left_;  // share of the picture's width
 };
 
 }  // namespace
@@ -329,15 +369,15 @@ absl::Status WriteFlameSvg(const Profile& profile, std::string_view value,
                            std::ostream& out) {
   absl::StatusOr<size_t> index = SampleTypeIndex(profile, value);
   if (!index.ok()) return index.status();
-  const StackFrames frames(profile);
   const SampleGroups groups = GroupSamples(profile, *index);
-  const FlameFacts facts = FactsOf(profile, *index);
+  const StackFrames frames(profile, groups.is_difference);
+  const FlameFacts facts = FactsOf(profile, *index, groups.is_difference);
   std::string svg;
   for (size_t max_nodes = kMaxNodes; max_nodes > 0; max_nodes /= 2) {
     const FlameTree tree =
         BuildFlameTree(profile, frames, groups, *index,
                        {.max_nodes = max_nodes, .min_share = kMinShare});
-    svg = SvgWriter(profile, frames, groups, tree, *index).Write(facts);
+    svg = SvgWriter({profile, *index, groups, frames, facts}, tree).Write();
     if (svg.size() <= kMaxBytes) break;
   }
   out << svg;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "exporters/merge.h"
 #include "exporters/sample_value.h"
 
 namespace unspool::exporters {
@@ -25,6 +26,7 @@ struct Thread {
 struct LabelFacts {
   Thread thread;
   bool guessed = false;
+  bool is_base = false;
 };
 
 LabelFacts ReadLabels(const Profile& profile, std::span<const Label> labels) {
@@ -68,10 +70,10 @@ class ThreadTable {
   }
 
   // The texts that are kept, and by thread which of them is its own.
-  std::vector<std::string> Number(const Profile& profile,
+  std::vector<std::string> Number(const Profile& profile, bool by_name,
                                   std::vector<uint32_t>* text_of) const {
     text_of->resize(threads_.size());
-    if (threads_.size() > SampleGroups::kMaxThreads) {
+    if (by_name || threads_.size() > SampleGroups::kMaxThreads) {
       return NumberNames(profile, text_of);
     }
     std::iota(text_of->begin(), text_of->end(), 0);
@@ -115,32 +117,37 @@ class ThreadTable {
 }  // namespace
 
 SampleGroups GroupSamples(const Profile& profile, size_t value_index) {
+  const DiffBase base(profile);
   SampleGroups result;
+  result.is_difference =
+      base.is_diff() || FindDiffSums(profile, value_index).has_value();
   ThreadTable threads;
-  std::vector<std::pair<uint32_t, bool>> facts(profile.sample_count());
+  // Threads are their numbers in the table until all are known.
+  std::vector<SampleGroup> groups(profile.sample_count());
   std::span<const Label> last;
   LabelFacts last_facts;
-  for (size_t i = 0; i < facts.size(); ++i) {
+  for (size_t i = 0; i < groups.size(); ++i) {
     const Sample sample = profile.sample(i);
+    const int64_t value = sample.values[value_index];
     // Neighbours share their labels.
     if (sample.labels.data() != last.data() ||
         sample.labels.size() != last.size()) {
       last = sample.labels;
       last_facts = ReadLabels(profile, last);
+      last_facts.is_base = base.Has(sample);
     }
-    facts[i] = {threads.FindOrAdd(last_facts.thread), last_facts.guessed};
-    threads.AddWeight(facts[i].first, sample.values[value_index]);
+    groups[i] = {.thread = threads.FindOrAdd(last_facts.thread),
+                 .guessed = last_facts.guessed,
+                 .before = base.is_diff() ? last_facts.is_base : value < 0};
+    result.is_difference |= groups[i].before;
+    threads.AddWeight(groups[i].thread, value);
   }
   std::vector<uint32_t> text_of;
-  result.threads = threads.Number(profile, &text_of);
+  result.threads = threads.Number(profile, result.is_difference, &text_of);
 
   absl::flat_hash_map<uint32_t, uint32_t> numbers;
-  for (size_t i = 0; i < facts.size(); ++i) {
-    const SampleGroup group = {
-        .thread = text_of[facts[i].first],
-        .guessed = facts[i].second,
-        .before = profile.sample(i).values[value_index] < 0,
-    };
+  for (SampleGroup group : groups) {
+    group.thread = text_of[group.thread];
     const uint32_t key =
         group.thread << 2 | uint32_t{group.guessed} << 1 | group.before;
     const auto [entry, is_new] =

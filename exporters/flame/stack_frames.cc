@@ -28,7 +28,7 @@ std::string_view ModuleOf(const Profile& profile, const Location& location) {
 
 }  // namespace
 
-StackFrames::StackFrames(const Profile& profile)
+StackFrames::StackFrames(const Profile& profile, bool is_difference)
     : names_(profile), frames_{{"", "", FrameKind::kFolded}} {
   absl::flat_hash_map<std::pair<uint32_t, std::string_view>, uint32_t> frames;
   absl::flat_hash_map<std::tuple<std::string_view, int64_t, bool>, uint32_t>
@@ -48,8 +48,9 @@ StackFrames::StackFrames(const Profile& profile)
             profile.strings[profile.functions[lines[k].function].filename];
         place.line = lines[k].line;
       }
-      const auto [frame, new_frame] = frames.try_emplace(
-          {names[k], module}, static_cast<uint32_t>(frames_.size()));
+      const auto [frame, new_frame] =
+          frames.try_emplace({names[k], is_difference ? "" : module},
+                             static_cast<uint32_t>(frames_.size()));
       if (new_frame) frames_.push_back({name, module, KindOf(name, module)});
       const auto [known, new_place] =
           places.try_emplace({place.file, place.line, place.inlined},

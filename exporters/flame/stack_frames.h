@@ -1,4 +1,5 @@
-// The frames of a profile as flame graphs tell them apart: by name and module.
+// The frames of a profile as flame graphs tell them apart: by name and module,
+// in a difference by name alone (the two programs may be called differently).
 // Where in its function a frame was is a place: file, line, inlined or not.
 
 #ifndef UNSPOOL_EXPORTERS_FLAME_STACK_FRAMES_H_
@@ -48,7 +49,7 @@ class StackFrames {
 
   // The profile has to outlive this object.
   // Not async-signal-safe: allocates.
-  explicit StackFrames(const Profile& profile);
+  StackFrames(const Profile& profile, bool is_difference);
 
   // Innermost first, at least one. Precondition: `location` indexes the
   // profile's locations.

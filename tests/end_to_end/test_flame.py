@@ -79,7 +79,7 @@ class FlameMouseTest(flame_page.Case):
         self.open([Stack(("main", "big"), 900_000)] +
                   [Stack(("main", f"tiny{i}"), 500) for i in range(4000)])
         self.browser.move(*self.point(0.6, 2))
-        self.assertIn("4,000 frames too small to draw together 2000 s, 69.0 %",
+        self.assertIn("4,000 frames too small to draw together 2000 s (69.0 %)",
                       self.text("#tooltip"))
         self.assertEqual(self.drawn(), ["all", "main", "big"])
 
@@ -261,3 +261,62 @@ class FlameViewsTest(flame_page.Case):
         self.browser.key("End")
         self.assertIn("f299", self.drawn())
         self.assertNotIn("f0", self.drawn())
+
+
+class FlameDifferenceTest(flame_page.Case):
+    """Two runs, the second twice as long."""
+
+    BEFORE = [Stack(("main", "old"), 300), Stack(("main", "same"), 100)]
+    AFTER = [Stack(("main", "new"), 600), Stack(("main", "same"), 200)]
+
+    def test_figures_are_of_the_runs_and_shares_of_each(self):
+        self.open(self.AFTER, base=self.BEFORE)
+        self.assertIn("400 ms → 800 ms cpu, each as 100 %", self.text("#facts"))
+        self.browser.key("/")
+        for name, figures in [
+                ("new", "before 0 ns (0.00 %) after 600 ms (75.0 %) "
+                 "change +75.0 % self change +75.0 %"),
+                ("old", "before 300 ms (75.0 %) after 0 ns (0.00 %) "
+                 "change −75.0 % self change −75.0 %"),
+                ("same", "before 100 ms (25.0 %) after 200 ms (25.0 %) "
+                 "change +0.00 %"),
+                ("main", "before 400 ms (100.0 %) after 800 ms (100.0 %) "
+                 "change +0.00 % self change +0.00 %")]:
+            self.browser.type(name)
+            self.browser.key("Enter")
+            self.assertIn(f"{name} {figures}", self.text("#details"))
+            self.browser.key("Escape")
+
+    def test_frames_say_what_came_and_went(self):
+        for dark in (False, True):
+            self.open(self.AFTER, base=self.BEFORE, dark=dark)
+            self.assertEqual(self.drawn()[:2], ["all", "main"])
+            self.assertEqual(set(self.drawn()[2:]),
+                             {"gone −75.0 % old", "new +75.0 % new", "same"})
+            # The wider of the equal two comes first: before, then after.
+            places = {name: share for share, name in zip(
+                (0.2, 0.5, 0.9), self.drawn()[2:])}
+            red, _, blue = self.colour(places["new +75.0 % new"], 2)
+            self.assertGreater(red, blue + 50)
+            red, _, blue = self.colour(places["gone −75.0 % old"], 2)
+            self.assertGreater(blue, red + 50)
+            red, _, blue = self.colour(places["same"], 2)
+            self.assertLess(abs(red - blue), 20)
+
+    def test_search_and_functions_compare_both(self):
+        self.open(self.AFTER, base=self.BEFORE)
+        self.browser.key("/")
+        self.browser.type("/new|same/")
+        self.assertEqual(self.text("#matched"), "25.0 % → 100.0 % matched")
+        self.browser.key("Escape")
+        self.browser.click_on("#functions")
+        self.assertEqual(
+            self.text("#table").replace("new +75.0 % +75.0 %", "").split(),
+            "Function Self ± Total ± old −75.0 % −75.0 % "
+            "main +0.00 % +0.00 % same +0.00 % +0.00 %".split())
+
+    def test_a_profile_less_itself_has_no_colour(self):
+        self.open(self.AFTER, base=self.AFTER)
+        self.assertEqual(self.drawn(), ["all", "main", "new", "same"])
+        colours = {tuple(self.colour(x, 2)) for x in (0.2, 0.9)}
+        self.assertEqual(len(colours), 1)

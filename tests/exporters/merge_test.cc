@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -238,11 +239,24 @@ TEST(Diff, ScalesToTheBaseAndNegatesIt) {
   EXPECT_THAT(diff->sample(2).values, ElementsAre(12, 300));
   EXPECT_EQ(diff->FindComment("unspool.diff.cpu"), "400 2000");
   EXPECT_EQ(diff->FindComment("unspool.diff.samples"), "40 10");
+  const std::optional<DiffSums> sums = FindDiffSums(*diff, 1);
+  ASSERT_TRUE(sums.has_value());
+  EXPECT_EQ(sums->base, 400);
+  EXPECT_EQ(sums->profile, 2000);
   const DiffBase is_base(*diff);
   EXPECT_TRUE(is_base.is_diff());
   EXPECT_TRUE(is_base.Has(diff->sample(0)));
   EXPECT_FALSE(is_base.Has(diff->sample(2)));
   EXPECT_FALSE(DiffBase(now.get()).is_diff());
+}
+
+TEST(Diff, HasNoSumsWhereTheCommentSaysNone) {
+  for (const char* text : {"", "400", "400 ", "400 x", "x 400", "400 5 6"}) {
+    NamedProfile profile;
+    EXPECT_FALSE(FindDiffSums(profile.get(), 1).has_value());
+    profile.get().AddComment("unspool.diff.cpu", text);
+    EXPECT_FALSE(FindDiffSums(profile.get(), 1).has_value()) << text;
+  }
 }
 
 TEST(Diff, OfAProfileWithNothingInIt) {

@@ -9,6 +9,7 @@ class App {
     this.profile = profile;
     this.unit = profile.facts.get('unit') ?? '';
     profile.scale = scaleOf(profile);
+    profile.sums = sumsOf(profile);
     profile.threadFrames = profile.threads.map((thread) => profile.frames.push(
         {name: thread || '(no thread)', module: '', kind: KIND.code,
          isThread: true}) - 1);
@@ -46,7 +47,7 @@ class App {
     if (callers === null) state.callersOf = -1;
     this.tree = callers ?? calls;
     this.tree.isInverted = callers !== null;
-    this.largestChange = 0;
+    this.largestChange = LEAST_STRONG_CHANGE;
     if (!profile.isDifference) return;
     for (let i = 0; i < this.tree.count; i++) {
       this.largestChange = Math.max(this.largestChange,
@@ -105,8 +106,13 @@ class App {
     if (search.isBad) {
       text = 'not a regular expression';
     } else if (search.isActive) {
-      const {frames, weight} = search.sum(tree, state.zoom);
-      text = `${formatShare(share(weight, tree.total[state.zoom]))} matched`;
+      const {frames, weight, before, after} = search.sum(tree, state.zoom);
+      const part = (value, whole) => formatShare(share(value, whole));
+      text = this.profile.isDifference ?
+          part(before, tree.before[state.zoom]) + ' → ' +
+              part(after, tree.after[state.zoom]) :
+          part(weight, tree.total[state.zoom]);
+      text += ' matched';
       this.spoken.say(`${text}, ${frames} frames`);
     }
     byId('matched').textContent = text;
@@ -208,9 +214,10 @@ class App {
     add(EACH_THREAD, 'Each apart');
     const weights = valuesByThread(this.profile).map((rows) => rows.reduce(
         (sum, v) => sum + this.profile.nodes.values.value[v], 0));
+    const amount = (i) => this.profile.isDifference ?
+        '' : '  ' + formatValue(weights[i], this.unit);
     threads.map((text, i) => ({text, i}))
         .sort((a, b) => weights[b.i] - weights[a.i])
-        .forEach(({text, i}) => add(i, `${text || '(no thread)'}  ${
-            formatValue(weights[i], this.unit)}`));
+        .forEach(({text, i}) => add(i, (text || '(no thread)') + amount(i)));
   }
 }

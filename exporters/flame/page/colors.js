@@ -4,6 +4,10 @@
 // Hues of OKLCH: amber for the program itself, as flames are.
 const HUES = [62, 235, 150, 310, 25, 195, 105, 275, 345, 170, 215, 85];
 
+// A difference's strongest colour is that of its largest change, but of this at
+// least: noise shall look like noise.
+const LEAST_STRONG_CHANGE = 0.05;
+
 class Colors {
   constructor(profile, table) {
     this.profile = profile;

@@ -31,7 +31,7 @@ class Panel {
     const title = facts.get('title') || 'unspool';
     this.title.textContent = title;
     document.title = title + ' · unspool';
-    const whole = this.app.profile.scale;
+    const whole = this.app.profile.sums;
     const time = (value) => formatValue(value, this.app.unit);
     const type = facts.get('type');
     const parts = [isDifference ?
@@ -89,18 +89,21 @@ class Panel {
 
   describeRun({node, count}) {
     const {tree, profile} = this.app;
-    let weight = 0;
+    let [before, after] = [0, 0];
     for (let i = node, k = 0; k < count; k++, i = tree.end[i]) {
-      weight += tree.total[i];
+      before += tree.before[i];
+      after += tree.after[i];
     }
-    const whole = profile.isDifference ? 1 : tree.scale.after;
-    const amount = profile.isDifference ? '' :
-        formatValue(weight, this.app.unit) + ', ';
+    const rows = [['together', formatAmount(this.app, after, 'after')],
+                  ['to see them', 'click to zoom to their caller']];
+    if (profile.isDifference) {
+      rows[0] = ['after', rows[0][1]];
+      rows.unshift(['before', formatAmount(this.app, before, 'before')]);
+    }
     return {
       name: `${count.toLocaleString('en')} ` +
           (count === 1 ? 'frame' : 'frames') + ' too small to draw',
-      rows: [['together', amount + formatShare(share(weight, whole))],
-             ['to see them', 'click to zoom to their caller']],
+      rows,
     };
   }
 
@@ -117,19 +120,22 @@ class Panel {
         Math.max(4, below ? y + 18 : y - box.height - 12) + 'px';
   }
 
-  // Functions, the costliest first; those that match while there is a search.
+  // Functions, the costliest or most changed first; those that match while
+  // there is a search.
   writeTable() {
     const {app} = this;
     const {profile, search} = app;
     if (this.table.hidden) return;
-    const whole = profile.isDifference ? 1 : profile.scale.after;
+    const suffix = profile.isDifference ? 'Change' : '';
+    const weight = (row) => Math.abs(row[this.order + suffix]);
     const rows = app.table.filter(
         ({frame}) => !search.isActive || search.matches(frame));
-    rows.sort((a, b) => b[this.order] - a[this.order]);
+    rows.sort((a, b) => weight(b) - weight(a));
     const head = element('tr', {}, element('th', {scope: 'col'}, 'Function'));
     for (const key of ['self', 'total']) {
-      const button = element('button', {type: 'button'},
-                             key === 'self' ? 'Self' : 'Total');
+      const button = element(
+          'button', {type: 'button'},
+          (key === 'self' ? 'Self' : 'Total') + (suffix && ' ±'));
       button.onclick = () => {
         this.order = key;
         this.writeTable();
@@ -140,7 +146,7 @@ class Panel {
     }
     const body = element('tbody');
     for (const row of rows.slice(0, TABLE_ROWS)) {
-      body.append(this.tableRow(row, whole));
+      body.append(this.tableRow(row, profile.isDifference ? weight(rows[0]) : 1));
     }
     this.table.replaceChildren(
         element('table', {}, element('thead', {}, head), body));
@@ -150,19 +156,25 @@ class Panel {
     }
   }
 
-  tableRow({frame, self, total}, whole) {
+  // Bars are parts of `whole`: of all, or of the largest change.
+  tableRow(row, whole) {
     const {app} = this;
-    const {name, module} = app.profile.frames[frame];
+    const {profile, colors} = app;
+    const {name, module} = profile.frames[row.frame];
     const button = element('button', {type: 'button', title: name + '\n' + module},
                            shortName(name));
-    button.onclick = () => app.showCallers(frame);
-    const cells = [self, total].map((value) => {
-      const cell = element('td', {}, formatShare(share(value, whole)));
-      cell.style.setProperty('--part', share(value, whole));
-      return cell;
-    });
-    const row = element('tr', {}, element('td', {}, button), ...cells);
-    row.style.setProperty('--module', app.colors.ofModule(module));
-    return row;
+    button.onclick = () => app.showCallers(row.frame);
+    const made = element('tr', {}, element('td', {}, button));
+    for (const key of ['self', 'total']) {
+      const part = profile.isDifference ? row[key + 'Change'] :
+          share(row[key], profile.scale.after);
+      const cell = element('td', {}, profile.isDifference ?
+          formatChange(part) : formatShare(part));
+      cell.style.setProperty('--part', Math.min(1, share(Math.abs(part), whole)));
+      cell.style.setProperty('--bar', profile.isDifference ?
+          colors.ofChange(part, whole) : colors.ofModule(module));
+      made.append(cell);
+    }
+    return made;
   }
 }

@@ -44,20 +44,21 @@ class Search {
     return (node > 0 || tree.isInverted) && this.matches(tree.frame[node]);
   }
 
-  // {frames, weight} under `root`: a stack counts once, however often it
-  // matches.
+  // {frames, weight, before, after} under `root`: a stack counts once, however
+  // often it matches.
   sum(tree, root) {
-    let weight = 0;
-    let frames = 0;
+    const sum = {frames: 0, weight: 0, before: 0, after: 0};
     let behind = root;  // the end of the last match that was counted
     for (let i = root; i < tree.end[root]; i++) {
       if (!this.matchesNode(tree, i)) continue;
-      frames++;
+      sum.frames++;
       if (i < behind) continue;
-      weight += tree.total[i];
+      sum.weight += tree.total[i];
+      sum.before += tree.before[i];
+      sum.after += tree.after[i];
       behind = tree.end[i];
     }
-    return {frames, weight};
+    return sum;
   }
 
   // The next match after `node`, around the end; `step` is 1 or -1. -1: none.

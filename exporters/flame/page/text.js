@@ -131,20 +131,18 @@ function describe(app, node) {
   const place = profile.places[tree.place[node]];
   const isRoot = node === 0 && !tree.isInverted;
   const rows = [];
-  const amount = (value, whole) =>
-      `${formatValue(value, app.unit)} (${formatShare(share(value, whole))})`;
+  const amount = (values, side) => formatAmount(app, values[node], side);
   if (profile.isDifference) {
-    rows.push(['before', amount(tree.before[node], tree.scale.before)]);
-    rows.push(['after', amount(tree.after[node], tree.scale.after)]);
+    rows.push(['before', amount(tree.before, 'before')]);
+    rows.push(['after', amount(tree.after, 'after')]);
     rows.push(['change', formatChange(changeOf(tree, node))]);
-    rows.push(['self', amount(tree.selfBefore[node], tree.scale.before) +
-                       ' → ' + amount(tree.selfAfter[node], tree.scale.after)]);
+    if (!tree.isInverted) {
+      rows.push(['self change', formatChange(selfChangeOf(tree, node))]);
+    }
   } else {
     rows.push([tree.isInverted ? 'through here' : 'total',
-               amount(tree.after[node], tree.scale.after)]);
-    if (!tree.isInverted) {
-      rows.push(['self', amount(tree.selfAfter[node], tree.scale.after)]);
-    }
+               amount(tree.after, 'after')]);
+    if (!tree.isInverted) rows.push(['self', amount(tree.selfAfter, 'after')]);
   }
   if (node !== 0) {
     rows.push(['of its ' + (tree.isInverted ? 'callee' : 'caller'), formatShare(
@@ -178,8 +176,21 @@ function describeSigns(tree, node, frame) {
   return rows;
 }
 
+// A value of one side ("before", "after") as it was recorded, and its share.
+function formatAmount({profile, unit}, value, side) {
+  const part = share(value, profile.scale[side]);
+  const recorded = profile.isDifference ?
+      Math.round(part * profile.sums[side]) : value;
+  return `${formatValue(recorded, unit)} (${formatShare(part)})`;
+}
+
 // Share of the second profile less that of the first.
 function changeOf(tree, node) {
   return share(tree.after[node], tree.scale.after) -
       share(tree.before[node], tree.scale.before);
+}
+
+function selfChangeOf(tree, node) {
+  return share(tree.selfAfter[node], tree.scale.after) -
+      share(tree.selfBefore[node], tree.scale.before);
 }

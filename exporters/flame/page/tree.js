@@ -107,6 +107,14 @@ function scaleOf(profile) {
   return scale;
 }
 
+// What both profiles of a difference added up to before one was scaled to the
+// other; of one profile, its sum.
+function sumsOf({facts, scale}) {
+  const known = /^(\d+) (\d+)$/.exec(facts.get('difference') ?? '');
+  return known === null ? scale :
+      {before: Number(known[1]), after: Number(known[2])};
+}
+
 // The value rows of each thread.
 function valuesByThread(profile) {
   const byThread = profile.threads.map(() => []);
@@ -243,24 +251,32 @@ function groupByCaller(calls, flows, builder, node) {
 }
 
 // What each function uses itself and with what it calls, a stack counted once:
-// {frame, self, total}, in layout weight, for frames that have any.
+// {frame, self, total}, in layout weight, for frames that have any; and in
+// {selfChange, totalChange} what of it came or went.
 function functionTable(profile, tree) {
-  const self = new Float64Array(profile.frames.length);
-  const total = new Float64Array(profile.frames.length);
+  const column = () => new Float64Array(profile.frames.length);
+  const [self, total, selfChange, totalChange] =
+      [column(), column(), column(), column()];
   const open = new Uint32Array(profile.frames.length);  // on the path
   const path = [];
   for (let i = 1; i < tree.count; i++) {
     while (path.length >= tree.depth[i]) open[path.pop()]--;
     const frame = tree.frame[i];
-    if (open[frame]++ === 0) total[frame] += tree.total[i];
+    if (open[frame]++ === 0) {
+      total[frame] += tree.total[i];
+      totalChange[frame] += changeOf(tree, i);
+    }
     path.push(frame);
     self[frame] += tree.self[i];
+    selfChange[frame] += selfChangeOf(tree, i);
   }
   const rows = [];
   for (let frame = 0; frame < self.length; frame++) {
     const {kind, isThread} = profile.frames[frame];
     if (total[frame] > 0 && kind !== KIND.folded && !isThread) {
-      rows.push({frame, self: self[frame], total: total[frame]});
+      rows.push({frame, self: self[frame], total: total[frame],
+                 selfChange: selfChange[frame],
+                 totalChange: totalChange[frame]});
     }
   }
   return rows;

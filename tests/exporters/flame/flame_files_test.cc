@@ -13,6 +13,7 @@
 
 #include "exporters/export.h"
 #include "exporters/flame/flame_facts.h"
+#include "exporters/merge.h"
 #include "tests/exporters/named_profile.h"
 
 namespace unspool::exporters {
@@ -119,16 +120,93 @@ TEST(FlameFiles, SvgShowsNamesFiguresAndSigns) {
   EXPECT_THAT(svg, HasSubstr(">↳ innie</text>"));
 }
 
+TEST(FlameFiles, SvgMarksWhatIsNoOrdinaryCode) {
+  NamedProfile named;
+  named.Add("inner|outer < main", 1, 200);
+  named.Add("@[kernel.kallsyms] < main", 1, 200);
+  named.Add("deep < [truncated: depth]", 1, 200);
+  named.Add("[unsampled]", 1, 200);
+  const std::string plain = Written(WriteFlameSvg, named.get());
+  EXPECT_THAT(plain, HasSubstr(">◆ [[kernel.kallsyms]]</text>"));
+  EXPECT_THAT(plain, HasSubstr("class=\"m1 x k\""));
+  EXPECT_THAT(plain, HasSubstr(">✂ [truncated: depth]</text>"));
+  EXPECT_THAT(plain, HasSubstr(">∅ [unsampled]</text>"));
+  EXPECT_THAT(plain,
+              HasSubstr("<text class=\"i\" x=\"14.0\" y=\"131\">↳ inner<"));
+  for (const char* legend :
+       {">◆ kernel<", ">✂ cut short<", ">∅ stack unknown<", ">↳ inlined<"}) {
+    EXPECT_THAT(plain, HasSubstr(legend));
+  }
+  EXPECT_THAT(plain, Not(HasSubstr("? ")));
+}
+
+TEST(FlameFiles, SvgMarksWhatIsMostlyGuessed) {
+  NamedProfile named;
+  named.Add("leaf < f < main", 1, 200);
+  named.Add("g < main", 1, 300);
+  Profile& profile = named.get();
+  const Sample leaf = profile.sample(0);
+  const std::vector<uint32_t> stack(leaf.locations.begin(),
+                                    leaf.locations.end());
+  const std::vector<Label> labels = {
+      {.key = profile.strings.Intern("unwind"),
+       .str = profile.strings.Intern("guessed")}};
+  profile.AddSample(stack, std::vector<int64_t>{1, 201}, labels);
+  const std::string svg = Written(WriteFlameSvg, profile);
+  // 201 of main's 701 are guessed, of f's 401.
+  EXPECT_THAT(svg, HasSubstr("<title>main\n"));
+  EXPECT_THAT(svg, HasSubstr("<title>? f\n"));
+  EXPECT_THAT(svg, HasSubstr("class=\"m0 x g\""));
+  EXPECT_THAT(svg, HasSubstr(">? guessed<"));
+}
+
+// Of another length and another binary, as two runs are.
 TEST(FlameFiles, SvgOfADifferenceSaysWhatGrewAndShrank) {
-  NamedProfile profile;
-  profile.Add("grown < main", 1, 75);
-  profile.Add("shrunk < main", 1, 25);
-  profile.Add("grown < main", -1, -100);
-  profile.Add("shrunk < main", -1, -300);
-  const std::string svg = Written(WriteFlameSvg, profile.get());
-  EXPECT_THAT(svg, HasSubstr("25.00% → 75.00%, +50.00%"));
-  EXPECT_THAT(svg, HasSubstr(">+50.00% grown</text>"));
-  EXPECT_THAT(svg, HasSubstr("75.00% → 25.00%, -50.00%"));
+  NamedProfile before, after;
+  before.Add("grown < main", 1, 100);
+  before.Add("shrunk < main", 1, 280);
+  before.Add("gone < main", 1, 20);
+  after.Add("grown < main", 1, 1400);
+  after.Add("shrunk < main", 1, 500);
+  after.Add("new < main", 1, 100);
+  Profile& now = after.get();
+  now.mappings[0].filename = now.strings.Intern("/bin/app2");
+  before.get().AddComment("unspool.command", "app <1>");
+  now.AddComment("unspool.command", "app2");
+  const absl::StatusOr<Profile> diff = Diff(before.get(), now);
+  ASSERT_TRUE(diff.ok());
+  const std::string svg = Written(WriteFlameSvg, *diff);
+  for (const char* text :
+       {">app &lt;1&gt; → app2<", ">400ns → 2us cpu, each as 100%",
+        "<title>+0.00% main\n400ns (100.00%) → 2us (100.00%), +0.00%",
+        "100ns (25.00%) → 1.40us (70.00%), +45.00%", ">+45.00% grown</text>",
+        "280ns (70.00%) → 500ns (25.00%), -45.00%", "<title>new +5.00% new\n",
+        "<title>gone -5.00% gone\n", "class=\"u3\"", "class=\"d3\"",
+        ">grew (+)<", ">shrank (-)<"}) {
+    EXPECT_THAT(svg, HasSubstr(text));
+  }
+}
+
+TEST(FlameFiles, ColorsOfADifferenceOfNoiseAreWeak) {
+  NamedProfile before, after;
+  before.Add("f < main", 1, 5000);
+  before.Add("g < main", 1, 5000);
+  after.Add("f < main", 1, 5010);
+  after.Add("g < main", 1, 4990);
+  const absl::StatusOr<Profile> diff = Diff(before.get(), after.get());
+  ASSERT_TRUE(diff.ok());
+  const std::string svg = Written(WriteFlameSvg, *diff);
+  EXPECT_THAT(svg, HasSubstr("<rect class=\"u1\" x=\"10.0\""));
+  EXPECT_THAT(svg, HasSubstr("<rect class=\"d1\" x=\"600.6\""));
+}
+
+TEST(FlameFiles, ADifferenceIsOneEvenWithNothingBefore) {
+  NamedProfile none, some;
+  some.Add("f", 1, 100);
+  const absl::StatusOr<Profile> diff = Diff(none.get(), some.get());
+  ASSERT_TRUE(diff.ok());
+  EXPECT_THAT(Written(WriteFlameSvg, *diff),
+              HasSubstr(">0 → 100ns cpu, each as 100%"));
 }
 
 TEST(FlameFiles, AreMadeOfEmptyProfilesToo) {

@@ -17,7 +17,7 @@ constexpr size_t kCpu = 1;  // index of the sample type
 
 // One line per node: indented name, total, and the node's own value.
 std::string Outline(const Profile& profile, const FlameLimits& limits) {
-  const StackFrames frames(profile);
+  const StackFrames frames(profile, false);
   const SampleGroups groups = GroupSamples(profile, kCpu);
   const FlameTree tree = BuildFlameTree(profile, frames, groups, kCpu, limits);
   std::string text;
@@ -126,7 +126,7 @@ TEST(FlameTree, TakesThePlaceWhereMostOfTheWeightIs) {
         static_cast<uint32_t>(profile.locations.size() - 1), 1};
     profile.AddSample(stack, std::vector<int64_t>{1, value}, {});
   }
-  const StackFrames frames(profile);
+  const StackFrames frames(profile, false);
   const FlameTree tree = BuildFlameTree(
       profile, frames, GroupSamples(profile, kCpu), kCpu, {.max_nodes = 100});
   ASSERT_EQ(tree.nodes.size(), 3u);
@@ -147,7 +147,7 @@ TEST(FlameTree, EndsAtTheLimitOfTheNumbers) {
   profile.Add("f", 1, INT64_MAX);
   profile.Add("f", 1, INT64_MIN);
   const std::string most = std::to_string(INT64_MAX);
-  const StackFrames frames(profile.get());
+  const StackFrames frames(profile.get(), false);
   const FlameTree tree =
       BuildFlameTree(profile.get(), frames, GroupSamples(profile.get(), kCpu),
                      kCpu, {.max_nodes = 100});
@@ -163,7 +163,7 @@ TEST(FlameTree, IsDeepAsTheStack) {
   std::string stack = "f";
   for (int i = 1; i < 20'000; ++i) stack += " < f";
   profile.Add(stack, 1, 30);
-  const StackFrames frames(profile.get());
+  const StackFrames frames(profile.get(), false);
   const FlameTree tree =
       BuildFlameTree(profile.get(), frames, GroupSamples(profile.get(), kCpu),
                      kCpu, {.max_nodes = 100'000});
@@ -187,7 +187,7 @@ TEST(StackFrames, KnowWhatIsNoOrdinaryCode) {
   for (const auto& [frame, kind] : kKinds) {
     NamedProfile profile;
     profile.Add(frame, 1, 1);
-    const StackFrames frames(profile.get());
+    const StackFrames frames(profile.get(), false);
     EXPECT_EQ(frames.frames()[frames.at(0)[0].frame].kind, kind) << frame;
   }
 }

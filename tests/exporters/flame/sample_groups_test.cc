@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exporters/merge.h"
 #include "tests/exporters/named_profile.h"
 
 namespace unspool::exporters {
@@ -65,6 +66,21 @@ TEST(SampleGroups, TellGuessedStacksAndTheFirstOfTwoProfiles) {
   EXPECT_FALSE(groups.groups[0].guessed || groups.groups[0].before);
   EXPECT_TRUE(groups.groups[1].guessed && !groups.groups[1].before);
   EXPECT_TRUE(!groups.groups[2].guessed && groups.groups[2].before);
+}
+
+TEST(SampleGroups, JoinThreadsOfOneNameInADifference) {
+  ThreadedProfile before, after;
+  before.Add("worker", 11, 5);
+  before.Add("worker", 12, 5);
+  after.Add("worker", 21, 5, true);
+  const absl::StatusOr<Profile> diff = Diff(before.get(), after.get());
+  ASSERT_TRUE(diff.ok());
+  const SampleGroups groups = GroupSamples(*diff, kCpu);
+  EXPECT_TRUE(groups.is_difference);
+  EXPECT_EQ(groups.threads, std::vector<std::string>{"worker"});
+  ASSERT_EQ(groups.groups.size(), 2u);
+  EXPECT_TRUE(groups.groups[0].before && !groups.groups[0].guessed);
+  EXPECT_TRUE(!groups.groups[1].before && groups.groups[1].guessed);
 }
 
 TEST(SampleGroups, TakeTheCommandWhereNoThreadIsNamed) {

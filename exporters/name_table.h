@@ -14,6 +14,8 @@
 
 namespace unspool::exporters {
 
+class NameTable;
+
 // Functions that are equal are one. Thread rule: like std::vector.
 class FunctionTable {
  public:
@@ -26,6 +28,11 @@ class FunctionTable {
   // The index of `function` in `functions`, where it is added if it is new.
   // Not async-signal-safe: allocates.
   uint32_t Intern(const Function& function, std::vector<Function>* functions);
+
+  // The indices, in `profile`, of all functions of `names`, where they are
+  // added if they are new.
+  // Not async-signal-safe: allocates.
+  std::vector<uint32_t> InternAll(const NameTable& names, Profile* profile);
 
  private:
   using Key = std::tuple<StringId, StringId, StringId, int64_t>;

@@ -56,6 +56,10 @@ void Profile::AddToSample(size_t index, std::span<const int64_t> values) {
   }
 }
 
+void Profile::SetLocation(size_t index, size_t position, uint32_t location) {
+  sample_locations_[samples_[index].first_location + position] = location;
+}
+
 std::span<const Line> Profile::lines(const Location& location) const {
   return std::span(lines_).subspan(location.first_line, location.line_count);
 }

@@ -137,6 +137,10 @@ class Profile {
   // Precondition: values.size() == sample_types.size().
   void AddToSample(size_t index, std::span<const int64_t> values);
 
+  // Puts another location into a sample's stack, at `position` from its leaf.
+  // Precondition: the stack has that position, the location is an index.
+  void SetLocation(size_t index, size_t position, uint32_t location);
+
   // The frames at a location, innermost first; empty if it has no name yet.
   std::span<const Line> lines(const Location& location) const;
 

@@ -1,5 +1,5 @@
 // Gives every location its functions: each distinct address of a file is asked
-// for once, by naming_pool.h.
+// for once, by naming_pool.h; what lies in no file, by jit_code.h.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "exporters/export.h"
 #include "exporters/frame_names.h"
+#include "exporters/jit_code.h"
 #include "exporters/name_table.h"
 #include "exporters/naming_pool.h"
 
@@ -46,6 +47,9 @@ class Symbolizer {
   }
 
   void Run() {
+    for (const std::string& problem : NameJitCode(profile_, &functions_)) {
+      AddProblem(problem);
+    }
     CollectLocations();
     // Also when the caller's progress function throws to end this early.
     const absl::Cleanup set_flags = [this] { profile_.UpdateMappingFlags(); };
@@ -65,13 +69,8 @@ class Symbolizer {
   }
 
  private:
-  // What is no file is its own name: [jit], [heap], //anon.
-  static bool IsPseudo(std::string_view path) {
-    return path.empty() || path.starts_with("//") ||
-           (path.starts_with('[') && path != kVdsoPath);
-  }
-
-  // Fills places_ with what lies in files, and names the rest.
+  // Fills places_ with what lies in files; what is no file is its own name:
+  // [heap], //anon.
   void CollectLocations() {
     for (uint32_t i = 0; i < profile_.locations.size(); ++i) {
       const Location& location = profile_.locations[i];
@@ -81,7 +80,7 @@ class Symbolizer {
         mapping = profile_.mappings[location.mapping];
       }
       const std::string_view path = profile_.strings[mapping.filename];
-      if (IsPseudo(path)) {
+      if (IsPseudoFile(path)) {
         SetName(i, path.empty() ? "[unknown]" : path);
         continue;
       }
@@ -145,19 +144,8 @@ class Symbolizer {
   }
 
   void TakeTable(const NameTable& names, size_t request) {
-    std::vector<uint32_t> functions;
-    functions.reserve(names.functions().size());
-    for (const Function& function : names.functions()) {
-      const auto intern = [&](StringId id) {
-        return profile_.strings.Intern(names.strings()[id]);
-      };
-      functions.push_back(
-          functions_.Intern({.name = intern(function.name),
-                             .system_name = intern(function.system_name),
-                             .filename = intern(function.filename),
-                             .start_line = function.start_line},
-                            &profile_.functions));
-    }
+    const std::vector<uint32_t> functions =
+        functions_.InternAll(names, &profile_);
     std::vector<Line> lines;
     for (const NameTable::Entry& entry : names.entries()) {
       lines.clear();

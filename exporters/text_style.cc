@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exporters/frame_names.h"
+#include "exporters/short_names.h"
 
 namespace unspool::exporters {
 namespace {
@@ -15,46 +16,6 @@ size_t Columns(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
   }));
-}
-
-// The index behind the bracket that closes the one at `begin`; npos if none
-// does. The '>' of "->" and what belongs to "operator" are no brackets.
-size_t FindBracketEnd(std::string_view text, size_t begin) {
-  std::string closing;
-  for (size_t i = begin; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '<' || c == '(') {
-      closing += c == '<' ? '>' : ')';
-    } else if ((c == '>' && text[i - 1] != '-') || c == ')') {
-      // A ">" that compares stands inside of parentheses.
-      if (closing.back() != c) continue;
-      closing.pop_back();
-      if (closing.empty()) return i + 1;
-    }
-  }
-  return text.npos;
-}
-
-// Empties the outermost brackets of one kind.
-std::string ElideBrackets(std::string_view text, char open) {
-  constexpr std::string_view kKept[] = {"(anonymous namespace)", "()"};
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const bool is_operator = out.ends_with("operator") ||
-                             (open == '<' && out.ends_with("operator<"));
-    const size_t end =
-        text[i] == open && !is_operator ? FindBracketEnd(text, i) : text.npos;
-    const bool is_kept = std::ranges::any_of(kKept, [&](std::string_view kept) {
-      return text.substr(i).starts_with(kept);
-    });
-    if (end == text.npos || is_kept) {
-      out += text[i++];
-      continue;
-    }
-    out.append(1, open).append(kGap).append(1, open == '<' ? '>' : ')');
-    i = end;
-  }
-  return out;
 }
 
 // What a template's or lambda's symbol says before its name.
@@ -111,7 +72,7 @@ std::string FitName(std::string_view name, size_t width) {
            file;
   }
   for (char open : {'(', '<'}) {
-    if (Columns(text) > width) text = ElideBrackets(text, open);
+    if (Columns(text) > width) text = ElideArguments(text, open);
   }
   if (Columns(text) > width) text = DropReturnType(text);
   DropScopes(text, width);

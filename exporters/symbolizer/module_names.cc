@@ -5,16 +5,10 @@
 #include "exporters/symbolizer/demangle.h"
 
 namespace unspool::exporters {
-namespace {
 
-// pprof takes parameters and templates off a name that equals its system name
-// and looks like C++: such a name, known from DWARF without a symbol, has no
-// system name.
-std::string SystemName(std::string_view name) {
+std::string SystemNameOf(std::string_view name) {
   return std::string(name.find_first_of("<>[]:(") == name.npos ? name : "");
 }
-
-}  // namespace
 
 ModuleNames::ModuleNames(std::shared_ptr<const ModuleTables> tables)
     : tables_(std::move(tables)), dwarf_(tables_->OpenDwarf()) {}
@@ -45,7 +39,7 @@ NamedFrame ModuleNames::Named(const DwarfFrame& frame) {
                       .line = frame.line,
                       .start_line = frame.start_line};
   if (frame.linkage_name.empty()) {
-    named.system_name = SystemName(named.name);
+    named.system_name = SystemNameOf(named.name);
   } else {
     named.name = Demangled(frame.linkage_name);
   }
@@ -65,7 +59,7 @@ void ModuleNames::NameBySymbol(uint64_t address, std::string_view module,
   if (function->name.empty()) NameByPlt(address, function);
   if (function->name.empty()) {
     function->name = tables_->NameByFde(address, module);
-    function->system_name = SystemName(function->name);
+    function->system_name = SystemNameOf(function->name);
   }
 }
 

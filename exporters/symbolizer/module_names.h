@@ -27,6 +27,12 @@ struct NamedFrame {
   int64_t start_line = 0;
 };
 
+// The system name of a function that has a name and no symbol: the same, or
+// none if it looks like C++, because pprof takes parameters and templates off
+// such names that equal their system name.
+// Not async-signal-safe: allocates.
+std::string SystemNameOf(std::string_view name);
+
 // Thread rule: one thread at a time; several may have one each of the same
 // tables.
 class ModuleNames {

@@ -47,6 +47,7 @@ struct ReportTexts {
 };
 struct ViewTexts {
   std::string file, base, output, format, value;
+  bool short_templates = false;
   std::vector<std::string> files;
 };
 
@@ -87,16 +88,19 @@ void AddFile(CLI::App* command, ViewTexts& texts) {
   command->add_option("FILE", texts.file, kFileHelp)->required()->type_name("");
 }
 
-void AddValue(CLI::App* command, ViewTexts& texts) {
+// For commands that show a profile.
+void AddView(CLI::App* command, ViewTexts& texts) {
   command
       ->add_option("--value", texts.value,
                    "Count by this sample type: samples, and cpu or wall")
       ->type_name("TYPE");
+  command->add_flag("--short-templates", texts.short_templates,
+                    "Functions without template arguments: f<..>");
 }
 
 // For commands that write any format.
 void AddFormat(CLI::App* command, ViewTexts& texts) {
-  AddValue(command, texts);
+  AddView(command, texts);
   command->add_option("-o,--output", texts.output, "File to write [-, stdout]")
       ->type_name("OUT");
   command
@@ -111,7 +115,7 @@ void AddReport(CLI::App& app, ViewTexts& texts, ReportTexts& report) {
   CLI::App* command = app.add_subcommand(
       "report", "Print a profile's functions, the costliest first");
   AddFile(command, texts);
-  AddValue(command, texts);
+  AddView(command, texts);
   const auto add = [command](const char* name, std::string& text,
                              const char* type, const char* description) {
     return command->add_option(name, text, description)->type_name(type);
@@ -242,6 +246,7 @@ ReportOptions CheckReport(const ViewTexts& view, const ReportTexts& report) {
   using exporters::ReportView;
   ReportOptions options = {.file = view.file, .request = report.request};
   options.request.value = view.value;
+  options.short_templates = view.short_templates;
   if (report.tree) options.request.view = ReportView::kTree;
   for (const auto& [view_of, function] :
        {std::pair(ReportView::kCallers, &report.callers),
@@ -257,6 +262,7 @@ ExportOptions CheckExport(const ViewTexts& texts) {
   ExportOptions options;
   options.file = texts.file;
   options.value = texts.value;
+  options.short_templates = texts.short_templates;
   options.format = ParseFormat(texts.format, texts.output);
   if (!texts.output.empty()) options.output = texts.output;
   return options;

@@ -31,6 +31,7 @@ struct RecordOptions {
 struct ReportOptions {
   std::string file;
   exporters::ReportRequest request;  // its style is the terminal's business
+  bool short_templates = false;      // f<int> is f<..>
 };
 
 enum class ExportFormat : uint8_t { kPprof, kFolded, kHtml, kSvg, kText };
@@ -40,6 +41,7 @@ struct ExportOptions {
   std::string output = "-";  // "-" is stdout
   ExportFormat format = ExportFormat::kText;
   std::string value;
+  bool short_templates = false;  // f<int> is f<..>
 };
 
 struct SymbolizeOptions {

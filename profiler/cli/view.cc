@@ -16,6 +16,7 @@
 #include "exporters/export.h"
 #include "exporters/merge.h"
 #include "exporters/report.h"
+#include "exporters/short_names.h"
 #include "profiler/cli/message.h"
 #include "profiler/cli/output_file.h"
 #include "profiler/cli/progress.h"
@@ -150,7 +151,8 @@ class Output {
 
 int RunReport(const ReportOptions& options) {
   exporters::ReportRequest request = options.request;
-  const exporters::Profile profile = LoadAndName(options.file, request.value);
+  exporters::Profile profile = LoadAndName(options.file, request.value);
+  if (options.short_templates) exporters::ShortenTemplates(&profile);
   request.style = StdoutStyle();
   std::ostringstream out;
   const absl::Status status = exporters::WriteReport(profile, request, out);
@@ -165,7 +167,9 @@ int RunReport(const ReportOptions& options) {
 
 int RunExport(const ExportOptions& options) {
   const Output output(options.output);
-  output.WriteFormat(LoadAndName(options.file, options.value), options);
+  exporters::Profile profile = LoadAndName(options.file, options.value);
+  if (options.short_templates) exporters::ShortenTemplates(&profile);
+  output.WriteFormat(profile, options);
   return kExitOk;
 }
 
@@ -189,11 +193,12 @@ int RunMerge(const MergeOptions& options) {
 int RunDiff(const DiffOptions& options) {
   const Output output(options.view.output);
   const exporters::Profile base = LoadAndName(options.base, options.view.value);
-  const absl::StatusOr<exporters::Profile> diff =
+  absl::StatusOr<exporters::Profile> diff =
       exporters::Diff(base, LoadAndName(options.view.file, options.view.value));
   if (!diff.ok()) {
     FailToCombine("compare", options.view.file, options.base, diff.status());
   }
+  if (options.view.short_templates) exporters::ShortenTemplates(&*diff);
   output.WriteFormat(*diff, options.view);
   return kExitOk;
 }

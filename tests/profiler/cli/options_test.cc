@@ -86,11 +86,12 @@ TEST(ParseOptions, ReportAndExportTakeTheirFile) {
   EXPECT_EQ(report.request.view, exporters::ReportView::kTop);
   const auto callers = std::get<ReportOptions>(
       Parse({"report", "a", "--callers", "f", "--lines", "--focus", "g",
-             "--ignore", "h", "--thread", "t", "--json"}));
+             "--ignore", "h", "--thread", "t", "--json", "--short-templates"}));
   EXPECT_EQ(callers.request.view, exporters::ReportView::kCallers);
   EXPECT_EQ(callers.request.function, "f");
   EXPECT_TRUE(callers.request.by_line);
   EXPECT_TRUE(callers.request.as_json);
+  EXPECT_TRUE(callers.short_templates);
   EXPECT_EQ(callers.request.filter.focus, "g");
   EXPECT_EQ(callers.request.filter.ignore, "h");
   EXPECT_EQ(callers.request.filter.thread, "t");

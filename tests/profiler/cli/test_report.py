@@ -17,6 +17,57 @@ import cli
 ROW = re.compile(r"^ *\S+ +\S+% +\S+% +\S+ +\S+%  ")
 
 
+TEMPLATES = """
+template <int N> __attribute__((noinline)) long spin(long rounds) {
+  for (long i = 0; i < rounds; ++i) __asm__ volatile("" : "+r"(i));
+  return rounds + N;
+}
+int main() { return spin<1>(200000000) + spin<2>(200000000) == 0; }
+"""
+
+
+class ShortTemplates(cli.Case):
+
+    def test_functions_of_one_template_are_one_in_every_view(self):
+        subprocess.run(["g++", "-O2", "-x", "c++", "-", "-o", "templates"],
+                       cwd=self.dir, input=TEMPLATES, text=True, check=True)
+        run = self.record("./templates", flags=["-F", "250"])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        texts = {}
+        for command in (["report", "profile.pb.gz", "--short-templates"],
+                        ["report", "profile.pb.gz"],
+                        ["export", "profile.pb.gz", "--format", "folded",
+                         "--short-templates"],
+                        ["export", "profile.pb.gz", "--format", "svg",
+                         "--short-templates"]):
+            run = self.run_tool(*command)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            texts[" ".join(command)] = run.stdout
+        whole = texts.pop("report profile.pb.gz")
+        self.assertIn("long spin<1>(long)", whole)
+        self.assertIn("long spin<2>(long)", whole)
+        for command, text in texts.items():
+            with self.subTest(command):
+                self.assertIn("long spin", text)
+                self.assertNotRegex(text, r"spin(<|&lt;)[12]")
+
+        for command in (["diff", "profile.pb.gz", "profile.pb.gz"],
+                        ["export", "profile.pb.gz"]):
+            run = self.run_tool(*command, "--short-templates", "-o",
+                                "short.pb.gz")
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            functions = {(frame.name, frame.system_name)
+                         for sample in self.load("short.pb.gz").samples
+                         for frame in sample.frames if "spin" in frame.name}
+            self.assertEqual(
+                functions, {("long spin<..>(long)", "_Z4spinILi1EEll"),
+                            ("long spin<..>(long)", "_Z4spinILi2EEll")})
+        top = subprocess.run(["go", "tool", "pprof", "-top", "short.pb.gz"],
+                             cwd=self.dir, check=True, capture_output=True,
+                             text=True).stdout
+        self.assertRegex(top, r"  long spin<\.\.>\(long\)\n")
+
+
 class PprofJudges(cli.Case):
 
     def setUp(self):

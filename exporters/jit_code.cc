@@ -1,0 +1,195 @@
+#include "exporters/jit_code.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "exporters/symbolizer/jit_names.h"
+
+namespace unspool::exporters {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kKernelStart = uint64_t{1} << 63;
+
+class JitCode {
+ public:
+  JitCode(Profile& profile, FunctionTable* functions)
+      : profile_(profile), functions_(functions) {}
+
+  std::vector<std::string> Run() {
+    if (!FindCandidates()) return {};
+    FindUsers();
+    std::vector<std::string> problems;
+    for (auto& [pid, locations] : of_process_) {
+      if (pid > 0) NameProcess(pid, locations, &problems);
+    }
+    ReplaceInSamples();
+    return problems;
+  }
+
+ private:
+  using Locations = std::vector<uint32_t>;
+
+  bool FindCandidates() {
+    is_candidate_.resize(profile_.locations.size());
+    bool is_any = false;
+    for (size_t i = 0; i < is_candidate_.size(); ++i) {
+      const Location& location = profile_.locations[i];
+      std::string_view path;
+      if (location.mapping != kNoIndex) {
+        path = profile_.strings[profile_.mappings[location.mapping].filename];
+      }
+      is_candidate_[i] = location.line_count == 0 && IsPseudoFile(path) &&
+                         location.address < kKernelStart;
+      is_any = is_any || is_candidate_[i];
+    }
+    return is_any;
+  }
+
+  // The process of a sample; 0 if it does not say.
+  int64_t PidOf(const Sample& sample) const {
+    for (const Label& label : sample.labels) {
+      if (label.str == 0 && profile_.strings[label.key] == "pid") {
+        return label.num;
+      }
+    }
+    return 0;
+  }
+
+  // Calls use(pid, index of the sample, position in it) for each candidate.
+  template <typename Use>
+  void ForEachUse(Use use) {
+    for (size_t i = 0; i < profile_.sample_count(); ++i) {
+      const Sample sample = profile_.sample(i);
+      const int64_t pid = PidOf(sample);
+      for (size_t at = 0; at < sample.locations.size(); ++at) {
+        // Locations that were added on the way are none.
+        const uint32_t location = sample.locations[at];
+        if (location < is_candidate_.size() && is_candidate_[location]) {
+          use(pid, i, at);
+        }
+      }
+    }
+  }
+
+  void FindUsers() {
+    ForEachUse([this](int64_t pid, size_t sample, size_t at) {
+      const uint32_t location = profile_.sample(sample).locations[at];
+      Locations& locations = of_process_[pid];
+      if (named_.try_emplace({pid, location}, location).second) {
+        locations.push_back(location);
+        ++users_[location];
+      }
+    });
+  }
+
+  void NameProcess(int64_t pid, Locations& locations,
+                   std::vector<std::string>* problems) {
+    std::ranges::sort(locations, {}, [this](uint32_t location) {
+      return profile_.locations[location].address;
+    });
+    std::vector<uint64_t> addresses;
+    for (uint32_t location : locations) {
+      addresses.push_back(profile_.locations[location].address);
+    }
+    // Several mappings may have an address.
+    addresses.erase(std::unique(addresses.begin(), addresses.end()),
+                    addresses.end());
+    JitAddresses names(addresses);
+    const JitProcess process = {
+        .pid = pid,
+        .start_ns = profile_.time_ns,
+        .end_ns = profile_.duration_ns == 0
+                      ? 0
+                      : profile_.time_ns + profile_.duration_ns};
+    for (std::string& problem : FindJitNames(process, &names)) {
+      problems->push_back(std::move(problem));
+    }
+    TakeNames(pid, locations, addresses, names.names());
+  }
+
+  void TakeNames(int64_t pid, const Locations& locations,
+                 const std::vector<uint64_t>& addresses,
+                 const NameTable& names) {
+    const std::vector<uint32_t> functions =
+        functions_->InternAll(names, &profile_);
+    for (const NameTable::Entry& entry : names.entries()) {
+      std::vector<Line> lines;
+      for (const Line& line : names.lines(entry)) {
+        lines.push_back({functions[line.function], line.line});
+      }
+      const auto same = std::ranges::equal_range(
+          locations, addresses[entry.key], {}, [this](uint32_t location) {
+            return profile_.locations[location].address;
+          });
+      for (uint32_t location : same) SetName(pid, location, lines);
+    }
+  }
+
+  void SetName(int64_t pid, uint32_t location, std::span<const Line> lines) {
+    if (users_[location] > 1) {
+      named_[{pid, location}] =
+          static_cast<uint32_t>(profile_.locations.size());
+      profile_.locations.push_back(
+          {.address = profile_.locations[location].address});
+      location = static_cast<uint32_t>(profile_.locations.size() - 1);
+      has_copies_ = true;
+    }
+    Location& named = profile_.locations[location];
+    named.mapping = JitMapping(named.address);
+    profile_.SetLines(named, lines);
+  }
+
+  // The mapping of all such code, wide enough for `address`.
+  uint32_t JitMapping(uint64_t address) {
+    const uint64_t start = address & ~(kPageBytes - 1);
+    if (mapping_ == kNoIndex) {
+      mapping_ = static_cast<uint32_t>(profile_.mappings.size());
+      profile_.mappings.push_back(
+          {.memory_start = start,
+           .memory_limit = start + kPageBytes,
+           .filename = profile_.strings.Intern("[jit]")});
+    }
+    Mapping& mapping = profile_.mappings[mapping_];
+    mapping.memory_start = std::min(mapping.memory_start, start);
+    mapping.memory_limit = std::max(mapping.memory_limit, start + kPageBytes);
+    return mapping_;
+  }
+
+  void ReplaceInSamples() {
+    if (!has_copies_) return;
+    ForEachUse([this](int64_t pid, size_t sample, size_t at) {
+      const uint32_t location = profile_.sample(sample).locations[at];
+      profile_.SetLocation(sample, at, named_[{pid, location}]);
+    });
+  }
+
+  Profile& profile_;
+  FunctionTable* const functions_;
+  std::vector<bool> is_candidate_;
+  std::map<int64_t, Locations> of_process_;   // in a fixed order
+  absl::flat_hash_map<uint32_t, int> users_;  // processes of a location
+  // By process and location: the location that the process is to have.
+  absl::flat_hash_map<std::pair<int64_t, uint32_t>, uint32_t> named_;
+  uint32_t mapping_ = kNoIndex;
+  bool has_copies_ = false;
+};
+
+}  // namespace
+
+bool IsPseudoFile(std::string_view path) {
+  return path.empty() || path.starts_with("//") ||
+         (path.starts_with('[') && path != "[vdso]");
+}
+
+std::vector<std::string> NameJitCode(Profile& profile,
+                                     FunctionTable* functions) {
+  return JitCode(profile, functions).Run();
+}
+
+}  // namespace unspool::exporters

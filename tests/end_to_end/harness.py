@@ -17,12 +17,15 @@ import unittest
 
 import pprof_decode
 
+SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 BUILD = os.environ.get("UNSPOOL_BUILD_DIR") or os.path.join(
-    os.path.dirname(__file__), "../../build/release")
+    SOURCE, "build/release")
 BUILD = os.path.realpath(BUILD)
 PROGRAMS = os.path.join(BUILD, "end_to_end")
 UNSPOOL = os.path.join(BUILD, "bin/unspool")
 AGENT = os.path.join(BUILD, "lib/libunspool.so")
+# pprof proper: unlike Go's it reads any ELF file's names and build id.
+PPROF = os.path.join(BUILD, "tests/exporters/raw/pprof")
 
 # The highest rate that `timer` reaches on Debian's kernels (CONFIG_HZ).
 FREQUENCY = 250
@@ -106,13 +109,14 @@ def folded_table(text):
             for name, value in cumulative.items()}
 
 
-def pprof_tool(*arguments):
-    """`go tool pprof` with these arguments: (stdout, stderr)."""
+def pprof_tool(*arguments, tool=("go", "tool", "pprof"), binaries=""):
+    """`go tool pprof`, or PPROF, with these arguments: (stdout, stderr).
+    `binaries`: where it looks for files besides where the profile says."""
     with tempfile.TemporaryDirectory() as scratch:
         result = subprocess.run(
-            ["go", "tool", "pprof", *arguments], capture_output=True, text=True,
-            timeout=120, check=True,
-            env={**os.environ, "PPROF_TMPDIR": scratch, "HOME": scratch})
+            [*tool, *arguments], capture_output=True, text=True, timeout=120,
+            check=True, env={**os.environ, "PPROF_TMPDIR": scratch,
+                             "HOME": scratch, "PPROF_BINARY_PATH": binaries})
     return result.stdout, result.stderr
 
 

@@ -41,7 +41,7 @@ def read_gperftools(path, program, status):
     subprocess.run(["go", "tool", "pprof", "-proto", "-symbolize=none",
                     "-output", converted, program, path],
                    capture_output=True, check=True, timeout=120)
-    profile = pprof_decode.load(converted)
+    profile = pprof_decode.load_foreign(converted)
     main = os.path.basename(program)
     rooted = 0
     for sample in profile.samples:

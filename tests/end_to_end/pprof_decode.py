@@ -2,13 +2,16 @@
 
 The tests' own reader: it shares no code with what writes profiles, so that a
 mistake made on both sides does not cancel out. Field numbers are those of
-pprof's profile.proto. Malformed input raises ValueError.
+pprof's profile.proto. Malformed input raises ValueError; pprof_check has the
+rules beyond that.
 """
 
 import dataclasses
 import gzip
 import os
 import struct
+
+import pprof_check
 
 # What "[truncated: ...]" frames and the like have in common: no code there.
 PSEUDO_PREFIX = "["
@@ -29,6 +32,14 @@ class Mapping:
 
 
 @dataclasses.dataclass(frozen=True)
+class Function:
+    name: str
+    system_name: str
+    file: str
+    start_line: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Frame:
     """One line of one location: an inlined function is a frame of its own."""
     name: str  # demangled; "module+0xoffset" where the profile has no name
@@ -40,7 +51,16 @@ class Frame:
 
 
 @dataclasses.dataclass
+class Location:
+    mapping: int  # id; 0: none
+    address: int
+    lines: list  # (function id, line), innermost first
+    frames: list  # the same as Frame; one without a function if there are none
+
+
+@dataclasses.dataclass
 class Sample:
+    locations: list  # ids, leaf first
     frames: list  # Frame, leaf first
     values: list  # one per sample type
     labels: dict  # key -> str or int
@@ -57,6 +77,8 @@ class Profile:
     samples: list = dataclasses.field(default_factory=list)
     mappings: dict = dataclasses.field(default_factory=dict)
     locations: dict = dataclasses.field(default_factory=dict)
+    functions: dict = dataclasses.field(default_factory=dict)
+    strings: list = dataclasses.field(default_factory=list)
     comments: list = dataclasses.field(default_factory=list)
     default_sample_type: str = ""
     time_nanos: int = 0
@@ -137,7 +159,7 @@ _VALUE_TYPE = {1: "type", 2: "unit"}
 _MAPPING = {1: "id", 2: "start", 3: "limit", 4: "offset", 5: "filename",
             6: "build_id", 7: "has_functions", 8: "has_filenames",
             9: "has_line_numbers", 10: "has_inline_frames"}
-_FUNCTION = {1: "id", 2: "name", 3: "system_name", 4: "file"}
+_FUNCTION = {1: "id", 2: "name", 3: "system_name", 4: "file", 5: "start_line"}
 _LABEL = {1: "key", 2: "str", 3: "num"}
 _LINE = {1: "function", 2: "line"}
 
@@ -148,50 +170,83 @@ def _unique(table, key, value, what):
     table[key] = value
 
 
-def _location(data, mappings, functions, strings):
-    """(id, frames innermost first)."""
-    number = address = 0
-    mapping, lines = None, []
+def _find(table, key, what):
+    """Entry `key` of a dict by id or of a list."""
+    if isinstance(table, list) and key < len(table) or key in table:
+        return table[key]
+    raise ValueError(f"there is no {what} {key}")
+
+
+def _location(data, profile):
+    """(id, Location)."""
+    number = address = mapping_id = 0
+    lines = []
     for field, value in _fields(data):
         if field == 1:
             number = value
         elif field == 2:
-            mapping = mappings[value]
+            mapping_id = value
         elif field == 3:
             address = value
         elif field == 4:
-            lines.append(_message(value, _LINE))
+            line = _message(value, _LINE)
+            lines.append((line["function"], _signed(line["line"])))
+    mapping = (_find(profile.mappings, mapping_id, "mapping") if mapping_id
+               else None)
     module = os.path.basename(mapping.filename) if mapping else ""
-    if mapping and not mapping.start <= address < mapping.limit:
-        raise ValueError(f"location {number}: address outside its mapping")
     frames = []
-    for line in lines:
-        function = functions[line["function"]]
-        frames.append(Frame(strings[function["name"]],
-                            strings[function["system_name"]],
-                            strings[function["file"]], _signed(line["line"]),
-                            address, module))
+    for function_id, line in lines:
+        function = _find(profile.functions, function_id, "function")
+        frames.append(Frame(function.name, function.system_name, function.file,
+                            line, address, module))
     if not frames:
         base = mapping.start - mapping.offset if mapping else 0
         frames = [Frame(f"{module}+{address - base:#x}", "", "", 0, address,
                         module)]
-    return number, frames
+    return number, Location(mapping_id, address, lines, frames)
 
 
-def _sample(data, locations, strings):
-    sample = Sample([], [], {})
+def _label(data, strings):
+    """(key, str or int)."""
+    label = _message(data, _LABEL)
+    key = _find(strings, label["key"], "string")
+    if key == "" or label["str"] and label["num"]:
+        raise ValueError(f"label '{key}' has no key or two values")
+    return key, (_find(strings, label["str"], "string") if label["str"] else
+                 _signed(label["num"]))
+
+
+def _sample(data, profile):
+    sample = Sample([], [], [], {})
     for field, value in _fields(data):
         if field == 1:
-            for number in _ints(value):
-                sample.frames += locations[number]
+            sample.locations += _ints(value)
         elif field == 2:
             sample.values += [_signed(number) for number in _ints(value)]
         elif field == 3:
-            label = _message(value, _LABEL)
-            sample.labels[strings[label["key"]]] = (
-                strings[label["str"]] if label["str"] else
-                _signed(label["num"]))
+            key, label = _label(value, profile.strings)
+            _unique(sample.labels, key, label, "label")
+    for number in sample.locations:
+        sample.frames += _find(profile.locations, number, "location").frames
+    if len(sample.values) != len(profile.sample_types):
+        raise ValueError("a sample has not one value per sample type")
     return sample
+
+
+def _header(raw, strings):
+    """A Profile with what is said once."""
+    one = lambda number: raw.get(number, [0])[-1]
+    text = lambda index: _find(strings, index, "string")
+    value_type = lambda value: tuple(
+        text(index) for index in _message(value, _VALUE_TYPE).values())
+    return Profile(
+        strings=strings, time_nanos=_signed(one(9)),
+        duration_nanos=_signed(one(10)), period=_signed(one(12)),
+        default_sample_type=text(one(14)),
+        sample_types=[value_type(value) for value in raw.get(1, [])],
+        period_type=value_type(one(11)) if 11 in raw else ("", ""),
+        comments=[text(index) for value in raw.get(13, [])
+                  for index in _ints(value)])
 
 
 def decode(data):
@@ -201,41 +256,36 @@ def decode(data):
     raw = {}
     for number, value in _fields(data):
         raw.setdefault(number, []).append(value)
-    one = lambda number: raw.get(number, [0])[-1]
     strings = [value.decode("utf-8") for value in raw.get(6, [b""])]
     if strings[0]:
         raise ValueError("string 0 is not empty")
-    value_type = lambda value: tuple(
-        strings[text] for text in _message(value, _VALUE_TYPE).values())
-
-    profile = Profile(time_nanos=one(9), duration_nanos=one(10),
-                      period=one(12), default_sample_type=strings[one(14)])
-    profile.sample_types = [value_type(value) for value in raw.get(1, [])]
-    if 11 in raw:
-        profile.period_type = value_type(one(11))
-    profile.comments = [strings[index] for value in raw.get(13, [])
-                        for index in _ints(value)]
+    profile = _header(raw, strings)
     for value in raw.get(3, []):
         fields = _message(value, _MAPPING)
         for key in ("filename", "build_id"):
-            fields[key] = strings[fields[key]]
+            fields[key] = _find(strings, fields[key], "string")
         _unique(profile.mappings, fields["id"], Mapping(**fields), "mapping")
-    functions = {}
     for value in raw.get(5, []):
         fields = _message(value, _FUNCTION)
-        _unique(functions, fields["id"], fields, "function")
+        names = [_find(strings, fields[key], "string")
+                 for key in ("name", "system_name", "file")]
+        _unique(profile.functions, fields["id"],
+                Function(*names, _signed(fields["start_line"])), "function")
     for value in raw.get(4, []):
-        number, frames = _location(value, profile.mappings, functions, strings)
-        _unique(profile.locations, number, frames, "location")
-    for value in raw.get(2, []):
-        sample = _sample(value, profile.locations, strings)
-        if len(sample.values) != len(profile.sample_types):
-            raise ValueError("a sample has not one value per sample type")
-        profile.samples.append(sample)
+        number, location = _location(value, profile)
+        _unique(profile.locations, number, location, "location")
+    profile.samples = [_sample(value, profile) for value in raw.get(2, [])]
     return profile
 
 
-def load(path):
-    """The Profile in the file at `path`."""
+def load_foreign(path):
+    """The Profile in the file at `path`, whoever wrote it."""
     with open(path, "rb") as file:
         return decode(file.read())
+
+
+def load(path):
+    """The Profile in the file at `path`, which keeps to pprof_check's rules."""
+    profile = load_foreign(path)
+    pprof_check.check(profile)
+    return profile

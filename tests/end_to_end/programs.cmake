@@ -77,7 +77,10 @@ foreach(sanitizer address thread undefined)
   e2e_build(sanitized_clang_${sanitizer} ${clangxx} SOURCES exception_storm.cc
     FLAGS -std=c++20 -O1 -pthread -fsanitize=${sanitizer})
 endforeach()
-e2e_build(loaded_by_name ${gcc} FLAGS -O2 SOURCES loaded_by_name.c)
+e2e_build(loaded_by_name ${gcc} FLAGS -O2 -g SOURCES loaded_by_name.c)
+e2e_build(odd_addresses ${gcc} FLAGS -O2 -g SOURCES odd_addresses.c)
+e2e_build(no_build_id ${gcc} FLAGS -O2 -pthread -Wl,--build-id=none
+  SOURCES totals.c)
 e2e_build(forks ${gcc} FLAGS -O2 SOURCES forks.c)
 e2e_build(dies ${gcc} FLAGS -O2 SOURCES dies.c)
 e2e_build(odd_ends ${gcc} FLAGS -O2 SOURCES odd_ends_main.c odd_ends.S)

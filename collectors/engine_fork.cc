@@ -18,13 +18,13 @@ bool SamplingEngine::ContinueAfterFork(int32_t helper_tid) {
   lock_.ForgetAfterFork();
   QuietLock lock(lock_);
   if (!running_.load() || !recorder_->sampling_wanted()) return false;
-  pid_ = getpid();
+  process_.Set();
   config_.helper_tid = helper_tid;
   ended_ = {};
   unsampled_ns_ = 0;
   // Else the children of one process would all tick at the same moment of their
   // lives.
-  random_ ^= static_cast<uint64_t>(pid_) * 0x9e3779b97f4a7c15u;
+  random_ ^= static_cast<uint64_t>(process_.pid()) * 0x9e3779b97f4a7c15u;
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const bool is_on_main_stack =
       here - main_stack_.low < main_stack_.high - main_stack_.low;
@@ -34,10 +34,11 @@ bool SamplingEngine::ContinueAfterFork(int32_t helper_tid) {
   if (!is_on_main_stack)
     main_stack_ = own != nullptr ? own->stack : unwind::StackBounds{};
   threads_.KeepAfterFork(own);
-  if (own == nullptr) return Adopt(pid_, CountFrom::kBirth) != nullptr;
-  threads_.set_tid(*own, pid_);
+  if (own == nullptr)
+    return Adopt(process_.pid(), CountFrom::kBirth) != nullptr;
+  threads_.set_tid(*own, process_.pid());
   own->stack = main_stack_;
-  BeginTicks(*own, pid_);
+  BeginTicks(*own, process_.pid());
   return true;
 }
 

@@ -8,6 +8,8 @@
 
 #include <cstddef>
 
+#include "unwind/mapped_memory.h"
+
 namespace unspool::collectors {
 
 // Owns one private mapping. Async-signal-safe (Linux: mmap and munmap are plain
@@ -23,10 +25,8 @@ class Mapping {
   // then nothing is held. Async-signal-safe.
   [[nodiscard]] bool Allocate(size_t bytes) {
     Reset();
-    void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) return false;
-    data_ = data;
+    data_ = unwind::MapZeroed(bytes);
+    if (data_ == nullptr) return false;
     size_ = bytes;
     return true;
   }

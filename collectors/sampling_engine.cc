@@ -51,7 +51,7 @@ SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
   QuietLock lock(lock_);
   config_ = config;
   recorder_ = &recorder;
-  pid_ = getpid();
+  process_.Set();
   kernel_tick_ns_ = KernelTickNs();
   slack_ns_ = config.period_ns + 2 * kernel_tick_ns_;
   random_ = RandomSeed();
@@ -104,7 +104,10 @@ void SamplingEngine::Stop(const sigset_t& own_mask) {
 
 ThreadState* SamplingEngine::PrepareThread(const ThreadState::Start& start,
                                            const StackRequest& stack) {
-  if (!running_.load()) return nullptr;
+  if (!running_.load() || !IsAllowed(OptionalCall::kThreads) ||
+      !process_.IsMemoryHere()) {
+    return nullptr;
+  }
   ThreadState* state = threads_.Acquire(ThreadTable::kStarting);
   if (state == nullptr) return nullptr;
   state->start = start;
@@ -124,6 +127,7 @@ void SamplingEngine::BeginThread(ThreadState& state) {
   ThreadState* other = threads_.FindByTid(tid);
   if (other != nullptr) Retire(*other);
   threads_.set_tid(state, tid);
+  state.self.store(pthread_self(), std::memory_order_relaxed);
   state.stack = NewThreadStack(state.stack_request);
   BeginTicks(state, tid);
 }
@@ -134,16 +138,15 @@ void SamplingEngine::AbandonThread(ThreadState& state) {
 
 void SamplingEngine::EndThread(ThreadState* hint) {
   if (!running_.load(std::memory_order_relaxed) ||
-      !IsAllowed(OptionalCall::kThreads)) {
+      !IsAllowed(OptionalCall::kThreads) || !process_.IsMemoryHere()) {
     return;
   }
-  const int32_t tid = gettid();
-  // In a child that nobody told us of, the number is another one.
-  const bool is_hinted = threads_.tid(*hint) == tid;
-  if (!is_hinted && getpid() != pid_) return;
   QuietLock lock(lock_);
   if (!running_.load()) return;
-  ThreadState* state = is_hinted ? hint : threads_.FindByTid(tid);
+  const bool is_own =
+      threads_.tid(*hint) > 0 &&
+      hint->self.load(std::memory_order_relaxed) == pthread_self();
+  ThreadState* state = is_own ? hint : threads_.FindByTid(gettid());
   if (state == nullptr) return;
   NoteMissed(*state, lock.previous_mask());
   Retire(*state);
@@ -186,7 +189,7 @@ void SamplingEngine::ReapEnded() {
 ThreadState* SamplingEngine::Adopt(int32_t tid, CountFrom from) {
   ThreadState* state = threads_.Acquire(tid);
   if (state == nullptr) return nullptr;
-  if (tid == pid_) state->stack = main_stack_;
+  if (tid == process_.pid()) state->stack = main_stack_;
   state->is_found = true;
   state->cpu_at_start_ns = ThreadCpuNs(tid);
   BeginTicks(*state, tid);
@@ -305,7 +308,7 @@ void SamplingEngine::DropPendingTicks(const sigset_t& own_mask) {
 // if something is recorded under it: most of many short threads have nothing.
 void SamplingEngine::NoteMissed(ThreadState& state, const sigset_t& own_mask) {
   const int32_t tid = threads_.tid(state);
-  const bool is_named = HasRecord(state) || tid == pid_;
+  const bool is_named = HasRecord(state) || tid == process_.pid();
   if (is_named) UpdateName(state);
   if (!recorder_->sampling_wanted()) return;
   const uint64_t cpu_ns = ThreadCpuNs(tid);

@@ -22,6 +22,7 @@
 
 #include "collectors/engine_choice.h"
 #include "collectors/optional_calls.h"
+#include "collectors/process_mark.h"
 #include "collectors/recorder.h"
 #include "collectors/stack_bounds.h"
 #include "collectors/thread_table.h"
@@ -94,12 +95,12 @@ class SamplingEngine {
   // Async-signal-safe.
   bool is_running() const {
     return running_.load(std::memory_order_relaxed) &&
-           IsAllowed(OptionalCall::kThreads) && getpid() == pid_;
+           IsAllowed(OptionalCall::kThreads) && process_.IsHere();
   }
 
-  // A thread's life as pthread_create() tells it. Prepare, by its creator
-  // and only if is_running(): keeps `start` for the new thread; nullptr when
-  // not running any more, or without memory. Then either Begin, first thing in
+  // A thread's life as pthread_create() tells it. Prepare, by its creator,
+  // keeps `start` for the new thread; nullptr if it will not be sampled: not
+  // running in this process, or no memory. Then either Begin, first thing in
   // the new thread, or Abandon, if there is no new thread; the state is the
   // engine's again after it. End, last thing in a thread; any `hint` will do,
   // the state that Begin was given is found fastest. Threads that nobody tells
@@ -165,7 +166,7 @@ class SamplingEngine {
 
   TryLock lock_;
   std::atomic<bool> running_{false};
-  pid_t pid_ = 0;
+  ProcessMark process_;
   Config config_;
   // By anyone in this process, ever: late ticks of events must be known.
   std::atomic<bool> has_used_perf_{false};

@@ -39,6 +39,9 @@ struct ThreadState {
   uint32_t index = 0;
   std::atomic<uint32_t> next_free = 0;  // index + 1
 
+  // pthread_self() of who was told to Begin with this state; 0: nobody was.
+  std::atomic<uint64_t> self = 0;
+
   // Lock. Fixed for a thread's time.
   Start start;
   StackRequest stack_request;

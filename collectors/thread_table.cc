@@ -4,15 +4,10 @@
 
 #include <new>
 
+#include "unwind/mapped_memory.h"
+
 namespace unspool::collectors {
 namespace {
-
-// Never unmapped; nullptr: no memory.
-void* Map(size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
-}
 
 // Everything of the thread before, but for the memory, the place in the table,
 // and the log, which AddThread begins anew.
@@ -20,6 +15,7 @@ void Clear(ThreadState& state) {
   state.start = {};
   state.stack_request = {};
   state.stack = {};
+  state.self.store(0, std::memory_order_relaxed);
   state.cpu_at_start_ns = 0;
   state.is_found = false;
   state.seems_blocked = false;
@@ -66,9 +62,10 @@ void ThreadTable::PushFree(ThreadState& state) {
 }
 
 ThreadState* ThreadTable::MapNew() {
-  if (slots_ == nullptr) slots_ = static_cast<Slots*>(Map(sizeof(Slots)));
+  if (slots_ == nullptr)
+    slots_ = static_cast<Slots*>(unwind::MapZeroed(sizeof(Slots)));
   if (slots_ == nullptr) return nullptr;
-  void* memory = Map(sizeof(ThreadState));
+  void* memory = unwind::MapZeroed(sizeof(ThreadState));
   if (memory == nullptr) return nullptr;
   uint32_t index = mapped_.load(std::memory_order_relaxed);
   do {

@@ -5,7 +5,6 @@
 
 #include <linux/close_range.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 
 #include "collectors/cpu_timer.h"
 #include "collectors/period.h"
+#include "unwind/mapped_memory.h"
 
 namespace unspool::collectors {
 namespace {
@@ -66,9 +66,8 @@ bool WallClock::AllocateMemory() {
   if (frames_.size() >= frame_count) return true;
   const size_t size =
       sizeof(unwind::WalkScratch) + frame_count * sizeof(unwind::Frame);
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return false;
+  void* memory = unwind::MapZeroed(size);
+  if (memory == nullptr) return false;
   scratch_ = new (memory) unwind::WalkScratch;
   frames_ = {reinterpret_cast<unwind::Frame*>(scratch_ + 1), frame_count};
   return true;

@@ -1,8 +1,8 @@
 #include "collectors/wall_thread.h"
 
-#include <sys/mman.h>
-
 #include <new>
+
+#include "unwind/mapped_memory.h"
 
 namespace unspool::collectors {
 
@@ -16,10 +16,8 @@ WallThread* WallThreadTable::Add(int32_t tid) {
   if (i == kMaxThreads) return nullptr;
   Block*& block = blocks_[i / kBlockSize];
   if (block == nullptr) {
-    void* memory = mmap(nullptr, sizeof(Block), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    block = static_cast<Block*>(memory);
+    block = static_cast<Block*>(unwind::MapZeroed(sizeof(Block)));
+    if (block == nullptr) return nullptr;
   }
   auto* thread = new (&At(i)) WallThread;
   thread->tid = tid;

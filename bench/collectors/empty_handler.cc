@@ -62,9 +62,16 @@ void StartEvent(uint32_t index) {
       source.ticks.StartEvent(request) != collectors::PerfObstacle::kNone;
 }
 
+// 0 would be no value.
+void* KeyValue(uint32_t index) {
+  return reinterpret_cast<void*>(uintptr_t{index} + 1);
+}
+
 void OnTick(int, siginfo_t* info, void*) {
   const std::optional<uint32_t> index = collectors::TickIndex(*info);
   if (!index.has_value() || *index >= kMaxThreads) return;
+  // A tick that was under way when the thread gave its index back.
+  if (pthread_getspecific(key) != KeyValue(*index)) return;
   ticks.fetch_add(1, std::memory_order_relaxed);
   const Source& source = sources[*index];
   if (engine == Engine::kTimer || source.ticks.has_event() ||
@@ -85,8 +92,7 @@ uint32_t TakeIndex() {
 void BeginThread() {
   const uint32_t index = TakeIndex();
   if (index >= kMaxThreads) return;
-  // 0 would be no value.
-  pthread_setspecific(key, reinterpret_cast<void*>(uintptr_t{index} + 1));
+  pthread_setspecific(key, KeyValue(index));
   sources[index].lacks_event = !sources[index].ticks.StartTimer(
       gettid(), SIGPROF, index,
       collectors::FirstPeriodNs(period_ns, collectors::NextRandom(random_state),

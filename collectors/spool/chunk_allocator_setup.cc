@@ -11,6 +11,7 @@
 #include "collectors/spool/atomic_access.h"
 #include "collectors/spool/chunk_allocator.h"
 #include "collectors/spool/spool_writer.h"
+#include "unwind/mapped_memory.h"
 
 namespace unspool::collectors {
 
@@ -73,7 +74,8 @@ SpoolStatus ChunkAllocator::MapFile(int fd) {
   if (file_pages <= kFirstChunkPage) return SpoolStatus::kTooSmall;
   for (uint64_t pages = std::min({file_pages, kMaxPages, AddressSpaceShare()});;
        pages /= 2) {
-    void* base = mmap(nullptr, pages * kSpoolPageSize, PROT_NONE,
+    const size_t size = pages * kSpoolPageSize;
+    void* base = mmap(unwind::NextOwnAddress(size), size, PROT_NONE,
                       MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base != MAP_FAILED) {
       base_ = static_cast<uint8_t*>(base);

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "unwind/mapped_memory.h"
+
 namespace unspool::collectors {
 
 // Invariant 1: data_ goes once from null to a mapping (release, after the
@@ -51,9 +53,8 @@ class LazyTable {
 
   T* Map(uint64_t count) {
     const size_t size = count * sizeof(T);
-    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    T* mapped = memory == MAP_FAILED ? Refused() : static_cast<T*>(memory);
+    void* memory = unwind::MapZeroed(size);
+    T* mapped = memory == nullptr ? Refused() : static_cast<T*>(memory);
     if (mapped != Refused()) {
       madvise(memory, size, MADV_DONTFORK);
       // A huge page would make 2 MiB of a table of which one page is used.

@@ -7,6 +7,7 @@
 #include "collectors/arch/calls.h"
 #include "profiler/agent/message.h"
 #include "profiler/agent/session.h"
+#include "unwind/mapped_memory.h"
 
 namespace unspool::profiler {
 namespace {
@@ -27,9 +28,8 @@ void StopAndSay(void*) {
 
 void EndRecording() {
   if (!GetSession().is_running()) return;
-  void* stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (stack == MAP_FAILED) return StopAndSay(nullptr);
+  void* stack = unwind::MapZeroed(kStackBytes);
+  if (stack == nullptr) return StopAndSay(nullptr);
   unspool_call_on_stack(&StopAndSay, nullptr,
                         static_cast<char*>(stack) + kStackBytes);
   munmap(stack, kStackBytes);

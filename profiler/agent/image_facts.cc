@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collectors/period.h"
 #include "collectors/task_list.h"
 #include "profiler/agent/unique_fd.h"
+#include "unwind/mapped_memory.h"
 
 namespace unspool::profiler {
 namespace {
@@ -70,10 +70,8 @@ void ImageFacts::ReadProcess() {
 void ImageFacts::ReadStrings() {
   constexpr size_t kSize = PATH_MAX + kMaxCommandLine + 1;
   if (strings_ == nullptr) {
-    void* memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return;
-    strings_ = static_cast<char*>(memory);
+    strings_ = static_cast<char*>(unwind::MapZeroed(kSize));
+    if (strings_ == nullptr) return;
   }
   char* executable = strings_;
   char* command_line = executable + PATH_MAX;

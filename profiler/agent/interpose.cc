@@ -44,11 +44,8 @@ UNSPOOL_EXPORT int pthread_create(pthread_t* thread,
   namespace collectors = unspool::collectors;
   const auto next = profiler::next_pthread_create.get();
   collectors::SamplingEngine& engine = profiler::GetSession().engine();
-  collectors::ThreadState* state =
-      engine.is_running()
-          ? engine.PrepareThread({routine, argument},
-                                 collectors::RequestedStack(attributes))
-          : nullptr;
+  collectors::ThreadState* state = engine.PrepareThread(
+      {routine, argument}, collectors::RequestedStack(attributes));
   if (state == nullptr) return next(thread, attributes, routine, argument);
   profiler::PrepareThreadEnds();
   profiler::GetSession().wall_clock().PrepareThread();

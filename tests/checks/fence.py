@@ -19,7 +19,6 @@ SETUP_SOURCES = (
     "profiler/*",
     "unwind/load/*",
     "unwind/fde_index.*",
-    "unwind/mapped_memory.*",
     "unwind/module_setup.*",
     "unwind/own_files.*",
     "unwind/self_unwinder_setup.*",

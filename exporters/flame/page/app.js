@@ -40,12 +40,15 @@ class App {
 
   makeTree() {
     const {profile, state} = this;
-    const calls = callTree(profile, state.thread);
-    this.table = functionTable(profile, calls);
+    if (this.calls?.thread !== state.thread) {
+      this.calls = callTree(profile, state.thread);
+      this.calls.thread = state.thread;
+      this.table = functionTable(profile, this.calls);
+    }
     const callers = state.callersOf < 0 ? null :
-        callerTree(profile, calls, state.callersOf);
+        callerTree(profile, this.calls, state.callersOf);
     if (callers === null) state.callersOf = -1;
-    this.tree = callers ?? calls;
+    this.tree = callers ?? this.calls;
     this.tree.isInverted = callers !== null;
     this.largestChange = LEAST_STRONG_CHANGE;
     if (!profile.isDifference) return;

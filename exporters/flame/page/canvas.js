@@ -3,6 +3,7 @@
 // as one grey frame.
 
 const MIN_WIDTH_PX = 0.7;
+const MIN_NAME_CHARS = 4;
 
 class Canvas {
   constructor(app) {
@@ -241,10 +242,11 @@ class Canvas {
   paintLabel({node, x, y, w, h}) {
     const {context, app} = this;
     const {tree, names, colors} = app;
-    const room = Math.floor((w - 8) / this.charPx);
     const sign = names.sign(tree, node) + changeText(app, node);
-    if (room < 2 || room < sign.length) return;
-    const text = sign + names.fitted(tree, node, room - sign.length);
+    const room = Math.floor((w - 8) / this.charPx) - sign.length;
+    // "f…" tells nobody anything.
+    if (room < Math.min(MIN_NAME_CHARS, names.of(tree, node).length)) return;
+    const text = sign + names.fitted(tree, node, room);
     const dimmed = app.search.isActive && !app.search.matchesNode(tree, node);
     context.globalAlpha = dimmed ? 0.6 : 1;
     context.font = (tree.inlined[node] ? 'italic ' : '') + this.font;

@@ -91,9 +91,10 @@ function readProfile(bytes) {
 }
 
 async function loadProfile(element) {
-  const zipped = Uint8Array.from(atob(element.textContent),
-                                 (c) => c.charCodeAt(0));
+  const text = atob(element.textContent);
   element.remove();
+  const zipped = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) zipped[i] = text.charCodeAt(i);
   const stream = new Blob([zipped]).stream().pipeThrough(
       new DecompressionStream('gzip'));
   return readProfile(

@@ -1,7 +1,8 @@
 // What is written around the picture: heading, legend, details, tooltip and the
 // table of functions. Text from the profile goes into text nodes only.
 
-const TABLE_ROWS = 200;
+const TABLE_ROWS = 100;
+const TABLE_NAME_CHARS = 200;  // more is not seen, and takes its time
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -24,6 +25,10 @@ class Panel {
     const ids = ['title', 'facts', 'legend', 'details', 'tooltip', 'table'];
     for (const id of ids) this[id] = document.getElementById(id);
     this.order = 'self';
+    const {nodes, frames} = app.profile;
+    const used = new Set(nodes.frame.subarray(1));
+    this.kinds = new Set([...used].map((f) => frames[f].kind));
+    this.hasInlined = nodes.inlined.includes(1);
   }
 
   writeHeading() {
@@ -68,15 +73,12 @@ class Panel {
              `${module || 'no file'} ${formatShare(share(self, whole))}`);
       }
     }
-    const kinds = new Set(profile.nodes.frame.subarray(1));
-    const present = new Set([...kinds].map((f) => profile.frames[f].kind));
-    if (profile.nodes.inlined.some((i) => i === 1)) {
-      item('', '↳ inlined', 'inlined');
-    }
-    if (present.has(KIND.kernel)) item('', '◆ kernel', 'kernel');
+    const {kinds} = this;
+    if (this.hasInlined) item('', '↳ inlined', 'inlined');
+    if (kinds.has(KIND.kernel)) item('', '◆ kernel', 'kernel');
     if (profile.groups.some((g) => g.guessed)) item('', '? guessed', 'guessed');
-    if (present.has(KIND.truncated)) item('', '✂ cut short', 'striped');
-    if (present.has(KIND.missing)) item('', '∅ stack unknown', 'striped');
+    if (kinds.has(KIND.truncated)) item('', '✂ cut short', 'striped');
+    if (kinds.has(KIND.missing)) item('', '∅ stack unknown', 'striped');
     this.legend.replaceChildren(...items);
   }
 
@@ -162,7 +164,7 @@ class Panel {
     const {profile, colors} = app;
     const {name, module} = profile.frames[row.frame];
     const button = element('button', {type: 'button', title: name + '\n' + module},
-                           shortName(name));
+                           shortName(name).slice(0, TABLE_NAME_CHARS));
     button.onclick = () => app.showCallers(row.frame);
     const made = element('tr', {}, element('td', {}, button));
     for (const key of ['self', 'total']) {

@@ -6,66 +6,75 @@
 // of both profiles, so that what is new and what is gone both have a width.
 
 class TreeBuilder {
-  constructor(profile) {
+  constructor(profile, capacity) {
     this.profile = profile;
-    this.rows = {frame: [], place: [], inlined: [], depth: [], after: [],
-                 before: [], guessed: []};
+    this.count = 0;
+    this.columns = {
+      frame: new Uint32Array(capacity),
+      place: new Uint32Array(capacity),
+      inlined: new Uint8Array(capacity),
+      depth: new Uint32Array(capacity),
+      after: new Float64Array(capacity),
+      before: new Float64Array(capacity),
+      guessed: new Float64Array(capacity),
+    };
+  }
+
+  grow() {
+    for (const [key, column] of Object.entries(this.columns)) {
+      this.columns[key] = new column.constructor(column.length * 2);
+      this.columns[key].set(column);
+    }
   }
 
   // A node, in preorder; returns its number.
   add(depth, frame, place, inlined) {
-    const rows = this.rows;
-    rows.frame.push(frame);
-    rows.place.push(place);
-    rows.inlined.push(inlined);
-    rows.depth.push(depth);
-    rows.after.push(0);
-    rows.before.push(0);
-    rows.guessed.push(0);
-    return rows.frame.length - 1;
+    const node = this.count++;
+    if (node === this.columns.frame.length) this.grow();
+    const {columns} = this;
+    columns.frame[node] = frame;
+    columns.place[node] = place;
+    columns.inlined[node] = inlined;
+    columns.depth[node] = depth;
+    return node;
   }
 
   addValue(node, group, value) {
-    const rows = this.rows;
-    (group.before ? rows.before : rows.after)[node] += value;
-    if (group.guessed) rows.guessed[node] += value;
+    const {columns} = this;
+    (group.before ? columns.before : columns.after)[node] += value;
+    if (group.guessed) columns.guessed[node] += value;
   }
 
   // `scale`: what 100 % is, before and after.
   finish(scale) {
-    const rows = this.rows;
-    const count = rows.frame.length;
+    const {count} = this;
     const tree = {
       count,
-      frame: Uint32Array.from(rows.frame),
-      place: Uint32Array.from(rows.place),
-      inlined: Uint8Array.from(rows.inlined),
-      depth: Uint32Array.from(rows.depth),
       parent: new Uint32Array(count),
       end: new Uint32Array(count),  // first node behind the subtree
-      after: Float64Array.from(rows.after),
-      before: Float64Array.from(rows.before),
-      guessed: Float64Array.from(rows.guessed),
       start: new Float64Array(count),  // left edge, in layout weight
       scale,
     };
+    for (const [key, column] of Object.entries(this.columns)) {
+      tree[key] = column.subarray(0, count);
+    }
     linkNodes(tree);
     tree.selfAfter = tree.after.slice();
     tree.selfBefore = tree.before.slice();
-    tree.self = this.layoutWeights(tree);
+    tree.self = this.layoutWeights(tree.selfAfter, tree.selfBefore, scale);
     for (let i = count - 1; i > 0; i--) {
       const parent = tree.parent[i];
       tree.after[parent] += tree.after[i];
       tree.before[parent] += tree.before[i];
       tree.guessed[parent] += tree.guessed[i];
     }
-    tree.total = this.layoutWeights(tree);
+    tree.total = this.layoutWeights(tree.after, tree.before, scale);
     placeNodes(tree);
     return tree;
   }
 
-  layoutWeights({after, before, scale}) {
-    if (!this.profile.isDifference) return after.slice();
+  layoutWeights(after, before, scale) {
+    if (!this.profile.isDifference) return after;
     return after.map((value, i) => share(value, scale.after) / 2 +
                                    share(before[i], scale.before) / 2);
   }
@@ -74,17 +83,16 @@ class TreeBuilder {
 const share = (value, whole) => (whole > 0 ? value / whole : 0);
 
 function linkNodes(tree) {
-  const path = [];
-  tree.maxDepth = 0;
+  const path = [];  // the nodes above, in its first `open` entries
+  let open = 0;
   for (let i = 0; i < tree.count; i++) {
     const depth = tree.depth[i];
-    for (let d = depth; d < path.length; d++) tree.end[path[d]] = i;
-    path.length = depth;
+    for (let d = depth; d < open; d++) tree.end[path[d]] = i;
     path[depth] = i;
+    open = depth + 1;
     tree.parent[i] = depth === 0 ? 0 : path[depth - 1];
-    tree.maxDepth = Math.max(tree.maxDepth, depth);
   }
-  for (const node of path) tree.end[node] = tree.count;
+  for (let d = 0; d < open; d++) tree.end[path[d]] = tree.count;
 }
 
 function placeNodes(tree) {
@@ -130,20 +138,21 @@ function valuesByThread(profile) {
 function addStacks(builder, rows, shift, rootNode) {
   const {nodes, groups} = builder.profile;
   const {values} = nodes;
-  const numbers = new Map([[0, rootNode]]);
-  const used = [];
+  const numbers = new Uint32Array(nodes.count);  // 0: not needed
   for (const v of rows) {
-    for (let n = values.node[v]; !numbers.has(n); n = nodes.parent[n]) {
-      numbers.set(n, -1);
-      used.push(n);
+    for (let n = values.node[v]; n > 0 && numbers[n] === 0;) {
+      numbers[n] = 1;
+      n = nodes.parent[n];
     }
   }
-  for (const n of Uint32Array.from(used).sort()) {
-    numbers.set(n, builder.add(nodes.depth[n] + shift, nodes.frame[n],
-                               nodes.place[n], nodes.inlined[n]));
+  numbers[0] = rootNode;
+  for (let n = 1; n < nodes.count; n++) {
+    if (numbers[n] === 0) continue;
+    numbers[n] = builder.add(nodes.depth[n] + shift, nodes.frame[n],
+                             nodes.place[n], nodes.inlined[n]);
   }
   for (const v of rows) {
-    builder.addValue(numbers.get(values.node[v]), groups[values.group[v]],
+    builder.addValue(numbers[values.node[v]], groups[values.group[v]],
                      values.value[v]);
   }
 }
@@ -151,10 +160,10 @@ function addStacks(builder, rows, shift, rootNode) {
 function addAll(builder) {
   const {nodes, groups} = builder.profile;
   const {values} = nodes;
-  for (let n = 1; n < nodes.count; n++) {
-    builder.add(nodes.depth[n], nodes.frame[n], nodes.place[n],
-                nodes.inlined[n]);
+  for (const key of ['frame', 'place', 'inlined', 'depth']) {
+    builder.columns[key].set(nodes[key]);
   }
+  builder.count = nodes.count;
   for (let v = 0; v < values.count; v++) {
     builder.addValue(values.node[v], groups[values.group[v]], values.value[v]);
   }
@@ -165,11 +174,15 @@ const EACH_THREAD = -2;
 
 // Root first: all threads as one, each under a node of its own, or one.
 function callTree(profile, thread) {
-  const builder = new TreeBuilder(profile);
-  const root = builder.add(0, 0, 0, 0);
+  // Threads apart may share nodes, but few do.
+  const builder = new TreeBuilder(profile,
+                                  profile.nodes.count + profile.threads.length);
   if (thread === ALL_THREADS) {
     addAll(builder);
-  } else if (thread === EACH_THREAD) {
+    return builder.finish(profile.scale);
+  }
+  const root = builder.add(0, 0, 0, 0);
+  if (thread === EACH_THREAD) {
     const weight = (rows) => rows.reduce(
         (sum, v) => sum + profile.nodes.values.value[v], 0);
     const threads = valuesByThread(profile)
@@ -189,7 +202,7 @@ function callTree(profile, thread) {
 // outermost frame, so that the root's total is the function's. null if the
 // function is not in the tree.
 function callerTree(profile, calls, frame) {
-  const builder = new TreeBuilder(profile);
+  const builder = new TreeBuilder(profile, 1024);
   const outermost = [];
   for (let i = 0; i < calls.count;) {
     if (i > 0 && calls.frame[i] === frame) outermost.push(i);
@@ -224,9 +237,9 @@ function groupByCaller(calls, flows, builder, node) {
   for (const f of flows) {
     const parent = calls.parent[f.at];
     if (parent === 0) {
-      builder.rows.after[node] += f.after;
-      builder.rows.before[node] += f.before;
-      builder.rows.guessed[node] += f.guessed;
+      builder.columns.after[node] += f.after;
+      builder.columns.before[node] += f.before;
+      builder.columns.guessed[node] += f.guessed;
       continue;
     }
     const known = parents.get(parent);
@@ -264,11 +277,11 @@ function functionTable(profile, tree) {
     const frame = tree.frame[i];
     if (open[frame]++ === 0) {
       total[frame] += tree.total[i];
-      totalChange[frame] += changeOf(tree, i);
+      if (profile.isDifference) totalChange[frame] += changeOf(tree, i);
     }
     path.push(frame);
     self[frame] += tree.self[i];
-    selfChange[frame] += selfChangeOf(tree, i);
+    if (profile.isDifference) selfChange[frame] += selfChangeOf(tree, i);
   }
   const rows = [];
   for (let frame = 0; frame < self.length; frame++) {

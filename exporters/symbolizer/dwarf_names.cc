@@ -16,13 +16,6 @@ constexpr int kMaxReferences = 16;
 
 std::string_view View(const char* text) { return text == nullptr ? "" : text; }
 
-// An attribute of the DIE or of what it is an instance of.
-std::string_view StringAttribute(Dwarf_Die* die, unsigned name) {
-  Dwarf_Attribute attribute;
-  if (dwarf_attr_integrate(die, name, &attribute) == nullptr) return {};
-  return View(dwarf_formstring(&attribute));
-}
-
 uint64_t NumberAttribute(Dwarf_Die* die, unsigned name) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
@@ -73,19 +66,22 @@ void SetLine(Dwarf_Die* unit, uint64_t address, DwarfFrame* frame) {
 }  // namespace
 
 std::unique_ptr<DwarfNames> DwarfNames::Open(const DebugFiles& files,
-                                             const CodeRange& code) {
+                                             const CodeRange& code,
+                                             const SymbolTable& symbols) {
   if (files.dwarf() == nullptr) return nullptr;
-  std::unique_ptr<DwarfNames> names(new DwarfNames(files, code));
+  std::unique_ptr<DwarfNames> names(new DwarfNames(files, code, symbols));
   if (names->dwarf_.get() == nullptr) return nullptr;
   names->IndexUnits();
   return names;
 }
 
-DwarfNames::DwarfNames(const DebugFiles& files, const CodeRange& code)
+DwarfNames::DwarfNames(const DebugFiles& files, const CodeRange& code,
+                       const SymbolTable& symbols)
     : alt_(files.alt() == nullptr ? DwarfHandle()
                                   : DwarfHandle(files.alt()->list())),
       dwarf_(files.dwarf()->list()),
       split_(files.split()),
+      symbols_(symbols),
       code_(code) {
   if (dwarf_.get() != nullptr && alt_.get() != nullptr) {
     dwarf_setalt(dwarf_.get(), alt_.get());
@@ -163,7 +159,7 @@ std::string DwarfNames::QualifiedName(Dwarf_Die* die) {
 }
 
 void DwarfNames::Walk(DwarfUnit* unit) {
-  unit->Walk(code_, split_);
+  unit->Walk(code_, split_, symbols_);
   unit_of_.try_emplace(unit->tree()->cu, unit);
 }
 

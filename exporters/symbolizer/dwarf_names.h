@@ -39,12 +39,12 @@ struct DwarfFrame {
 // Thread rule: one thread at a time (libdw fills caches).
 class DwarfNames {
  public:
-  // Opens the DWARF of a module, whose files must outlive this object; code
-  // outside `code` is ignored. Returns null if there is no DWARF that can be
-  // read.
-  // Not async-signal-safe: allocates.
+  // Opens the DWARF of a module, whose files and symbols must outlive this
+  // object; code outside `code` is ignored. Returns null if there is no DWARF
+  // that can be read. Not async-signal-safe: allocates.
   static std::unique_ptr<DwarfNames> Open(const DebugFiles& files,
-                                          const CodeRange& code);
+                                          const CodeRange& code,
+                                          const SymbolTable& symbols);
   DwarfNames(const DwarfNames&) = delete;
   DwarfNames& operator=(const DwarfNames&) = delete;
 
@@ -58,7 +58,8 @@ class DwarfNames {
   std::optional<uint32_t> UnitAt(uint64_t address) const;
 
  private:
-  DwarfNames(const DebugFiles& files, const CodeRange& code);
+  DwarfNames(const DebugFiles& files, const CodeRange& code,
+             const SymbolTable& symbols);
 
   void IndexUnits();
   void Walk(DwarfUnit* unit);
@@ -69,6 +70,7 @@ class DwarfNames {
   const DwarfHandle alt_;  // what dwarf_ refers to
   const DwarfHandle dwarf_;
   const SplitDwarf& split_;
+  const SymbolTable& symbols_;
   const CodeRange code_;
   std::vector<DwarfUnit> units_;  // in the order of the file
   std::deque<DwarfUnit> others_;  // of the file that dwarf_ refers to

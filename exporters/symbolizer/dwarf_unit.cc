@@ -17,16 +17,41 @@ bool IsEnclosing(int tag) {
 
 }  // namespace
 
-struct DwarfUnit::Walker {
-  DwarfUnit& unit;
-  const CodeRange& code;
-  uint64_t dies_left = kMaxDiesPerUnit;
+std::string_view StringAttribute(Dwarf_Die* die, unsigned name) {
+  Dwarf_Attribute attribute;
+  if (dwarf_attr_integrate(die, name, &attribute) == nullptr) return {};
+  const char* text = dwarf_formstring(&attribute);
+  return text == nullptr ? "" : text;
+}
 
+class DwarfUnit::Walker {
+ public:
+  Walker(DwarfUnit& unit, const CodeRange& code, const SymbolTable& symbols)
+      : unit_(unit), code_(code), symbols_(symbols) {}
+
+  void Run() {
+    WalkChildren(unit_.tree(), {});
+    for (const ScopeRange& range : ranges_) {
+      if (is_kept_[range.function]) {
+        unit_.scope_at_.Add(range.start, range.end, range.scope);
+      }
+    }
+    unit_.scope_at_.Seal();
+  }
+
+ private:
   // What is around a DIE.
   struct Context {
     uint32_t scope = kNoIndex;
+    uint32_t function = kNoIndex;  // a scope, too
     uint32_t enclosing = kNoIndex;
     int depth = 0;
+  };
+  struct ScopeRange {
+    uint64_t start;
+    uint64_t end;
+    uint32_t scope;
+    uint32_t function;
   };
 
   void WalkChildren(Dwarf_Die* parent, const Context& context) {
@@ -36,7 +61,7 @@ struct DwarfUnit::Walker {
     do {
       // A sibling attribute that points back would never end.
       const Dwarf_Off offset = dwarf_dieoffset(&die);
-      if (offset <= last_offset || --dies_left == 0) return;
+      if (offset <= last_offset || --dies_left_ == 0) return;
       last_offset = offset;
       WalkChildren(&die, Enter(&die, context));
     } while (dwarf_siblingof(&die, &die) == 0);
@@ -52,45 +77,76 @@ struct DwarfUnit::Walker {
     } else if (tag == DW_TAG_inlined_subroutine) {
       EnterScope(die, context.scope, &context);
     } else if (IsEnclosing(tag)) {
-      unit.enclosing_.push_back({*die, context.enclosing});
-      context.enclosing = static_cast<uint32_t>(unit.enclosing_.size() - 1);
+      unit_.enclosing_.push_back({*die, context.enclosing});
+      context.enclosing = static_cast<uint32_t>(unit_.enclosing_.size() - 1);
     }
     return context;
   }
 
+  // `caller` is what the scope is inlined into; kNoIndex: a function.
   void EnterScope(Dwarf_Die* die, uint32_t caller, Context* context) {
-    const auto index = static_cast<uint32_t>(unit.scopes_.size());
-    bool has_code = false;
+    const auto index = static_cast<uint32_t>(unit_.scopes_.size());
+    const bool is_function = caller == kNoIndex;
+    const uint32_t function = is_function ? index : context->function;
+    const size_t first = ranges_.size();
     const auto add = [&](uint64_t start, uint64_t end) {
-      unit.scope_at_.Add(start, end, index);
-      has_code = true;
+      ranges_.push_back({start, end, index, function});
     };
-    if (unit.split_ == nullptr) {
-      ForEachCodeRange(die, code, add);
+    if (unit_.split_ == nullptr) {
+      ForEachCodeRange(die, code_, add);
     } else {
-      for (const auto& [start, end] : unit.split_->RangesOf(die)) {
-        if (code.Contains(start, end)) add(start, end);
+      for (const auto& [start, end] : unit_.split_->RangesOf(die)) {
+        if (code_.Contains(start, end)) add(start, end);
       }
     }
-    if (!has_code) return;
-    unit.scopes_.push_back({*die, caller});
+    if (first == ranges_.size()) return;
+    unit_.scopes_.push_back({*die, caller});
+    is_kept_.push_back(true);
     context->scope = index;
+    context->function = function;
+    if (is_function) ChooseFunction(ranges_[first]);
+  }
+
+  // Between the function and one that begins and ends where it does.
+  void ChooseFunction(const ScopeRange& range) {
+    const auto [known, is_new] = function_at_.try_emplace(
+        std::pair(range.start, range.end), range.function);
+    if (is_new) return;
+    const bool is_better = symbols_.IsBetterName(
+        range.start, NameOf(range.function), NameOf(known->second));
+    is_kept_[is_better ? known->second : range.function] = false;
+    if (is_better) known->second = range.function;
+  }
+
+  std::string_view NameOf(uint32_t scope) {
+    Dwarf_Die* die = &unit_.scopes_[scope].die;
+    const std::string_view name = StringAttribute(die, DW_AT_linkage_name);
+    return name.empty() ? StringAttribute(die, DW_AT_name) : name;
   }
 
   void NoteEnclosing(Dwarf_Die* die, uint32_t enclosing) {
     if (enclosing != kNoIndex && dwarf_hasattr(die, DW_AT_name) != 0 &&
         dwarf_hasattr(die, DW_AT_linkage_name) == 0) {
-      unit.enclosing_of_.emplace(dwarf_dieoffset(die), enclosing);
+      unit_.enclosing_of_.emplace(dwarf_dieoffset(die), enclosing);
     }
   }
+
+  DwarfUnit& unit_;
+  const CodeRange& code_;
+  const SymbolTable& symbols_;
+  uint64_t dies_left_ = kMaxDiesPerUnit;
+  std::vector<ScopeRange> ranges_;
+  std::vector<bool>
+      is_kept_;  // by scope; what is inlined goes with its function
+  // By where its code begins, and ends.
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, uint32_t> function_at_;
 };
 
-void DwarfUnit::Walk(const CodeRange& code, const SplitDwarf& split) {
+void DwarfUnit::Walk(const CodeRange& code, const SplitDwarf& split,
+                     const SymbolTable& symbols) {
   if (std::exchange(is_walked_, true)) return;
   split_ = split.Find(&die_);
-  Walker walker = {.unit = *this, .code = code};
-  walker.WalkChildren(tree(), {});
-  scope_at_.Seal();
+  Walker(*this, code, symbols).Run();
 }
 
 std::string_view DwarfUnit::FullPath(std::string_view file) {

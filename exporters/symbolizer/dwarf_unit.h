@@ -19,8 +19,12 @@
 #include "absl/container/node_hash_map.h"
 #include "exporters/symbolizer/interval_map.h"
 #include "exporters/symbolizer/split_dwarf.h"
+#include "exporters/symbolizer/symbol_table.h"
 
 namespace unspool::exporters {
+
+// An attribute of the DIE or of what it is an instance of; "" if it has none.
+std::string_view StringAttribute(Dwarf_Die* die, unsigned name);
 
 // Where a module has code. Linkers leave the functions that they discarded at
 // addresses like 0, which are none.
@@ -64,9 +68,11 @@ class DwarfUnit {
   Dwarf_Die* tree() { return split_ == nullptr ? &die_ : split_->die(); }
 
   // Fills the tables; does nothing the second time. `split` finds the other
-  // half of a split unit; without it there are no functions.
+  // half of a split unit; without it there are no functions. Of functions with
+  // the same code, which a linker found identical, one is kept: by `symbols`.
   // Not async-signal-safe: allocates.
-  void Walk(const CodeRange& code, const SplitDwarf& split);
+  void Walk(const CodeRange& code, const SplitDwarf& split,
+            const SymbolTable& symbols);
 
   // The innermost scope at an address; kNoIndex if there is none.
   uint32_t FindScope(uint64_t address) const {
@@ -86,7 +92,7 @@ class DwarfUnit {
   std::string_view FullPath(std::string_view file);
 
  private:
-  struct Walker;
+  class Walker;
 
   // A namespace or class.
   struct Enclosing {

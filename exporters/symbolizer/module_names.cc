@@ -47,12 +47,13 @@ NamedFrame ModuleNames::Named(const DwarfFrame& frame) {
 }
 
 // The symbol names a function where DWARF does not, or not fully: C++ without a
-// linkage name.
+// linkage name. That of other code, which a linker found identical, does not.
 void ModuleNames::NameBySymbol(uint64_t address, std::string_view module,
                                NamedFrame* function) {
   const Symbol* symbol = tables_->FindSymbol(address);
-  if (symbol != nullptr &&
-      (function->name.empty() || symbol->name.starts_with("_Z"))) {
+  if (symbol != nullptr && (function->name.empty() ||
+                            (symbol->name.starts_with("_Z") &&
+                             !tables_->IsAlias(*symbol, function->name)))) {
     function->system_name = symbol->name;
     function->name = Demangled(symbol->name);
   }

@@ -77,7 +77,7 @@ absl::Status ModuleTables::Load(std::span<const uint8_t> bytes,
 }
 
 std::unique_ptr<DwarfNames> ModuleTables::OpenDwarf() const {
-  return DwarfNames::Open(debug_files_, FindCode(elf_));
+  return DwarfNames::Open(debug_files_, FindCode(elf_), symbols_);
 }
 
 std::optional<uint64_t> ModuleTables::AddressOfOffset(

@@ -60,6 +60,11 @@ class ModuleTables {
   // Not async-signal-safe: allocates.
   const Symbol* FindSymbol(uint64_t address) const;
 
+  // Whether the code that `symbol` covers is called `name` by another one.
+  bool IsAlias(const Symbol& symbol, std::string_view name) const {
+    return symbols_.HasName(symbol, name);
+  }
+
   // The symbol that the PLT stub at the address calls; "" if there is no stub.
   // Not async-signal-safe: allocates.
   std::string_view FindPltTarget(uint64_t address) const;

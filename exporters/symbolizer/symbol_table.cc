@@ -12,6 +12,8 @@
 namespace unspool::exporters {
 namespace {
 
+constexpr int kNoRank = 3;
+
 int BindingRank(uint8_t binding) {
   if (binding == STB_GLOBAL) return 0;
   return binding == STB_WEAK ? 1 : 2;
@@ -21,6 +23,10 @@ auto AliasOrder(const Symbol& symbol) {
   return std::tuple(symbol.start, symbol.has_size, symbol.end,
                     BindingRank(symbol.binding), symbol.name.size(),
                     symbol.name);
+}
+
+bool SameName(const Symbol& a, const Symbol& b) {
+  return AliasOrder(a) == AliasOrder(b);
 }
 
 bool SameRange(const Symbol& a, const Symbol& b) {
@@ -89,29 +95,65 @@ void SymbolTable::AddTable(const unwind::ElfFile& elf,
 
 void SymbolTable::Seal() {
   std::ranges::sort(symbols_, {}, AliasOrder);
-  symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), SameRange),
+  symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), SameName),
                  symbols_.end());
-  for (uint32_t i = 0; i < symbols_.size(); ++i) {
-    Symbol& symbol = symbols_[i];
+  uint32_t end_of_range = 0;
+  for (uint32_t i = 0; i < symbols_.size(); i = end_of_range) {
+    const Symbol& symbol = symbols_[i];
+    end_of_range = i + 1;
+    while (end_of_range < symbols_.size() &&
+           SameRange(symbols_[end_of_range], symbol)) {
+      ++end_of_range;
+    }
     if (symbol.has_size) {
       sized_.Add(symbol.start, symbol.end, i);
-      continue;
+    } else {
+      unsized_.Add(symbol.start, std::min(symbol.end, NextStart(i)), i);
     }
-    for (size_t next = i + 1; next < symbols_.size(); ++next) {
-      if (symbols_[next].start == symbol.start) continue;
-      symbol.end = std::min(symbol.end, symbols_[next].start);
-      break;
-    }
-    unsized_.Add(symbol.start, symbol.end, i);
   }
   sized_.Seal();
   unsized_.Seal();
+}
+
+// Where the first symbol behind `index` is that starts elsewhere.
+uint64_t SymbolTable::NextStart(uint32_t index) const {
+  const auto next = std::ranges::upper_bound(symbols_, symbols_[index].start,
+                                             {}, &Symbol::start);
+  return next == symbols_.end() ? UINT64_MAX : next->start;
 }
 
 const Symbol* SymbolTable::Find(uint64_t address) const {
   const uint32_t* found = sized_.Find(address);
   if (found == nullptr) found = unsized_.Find(address);
   return found == nullptr ? nullptr : &symbols_[*found];
+}
+
+bool SymbolTable::HasName(const Symbol& symbol, std::string_view name) const {
+  return RankOf(symbol, name) < kNoRank;
+}
+
+bool SymbolTable::IsBetterName(uint64_t address, std::string_view a,
+                               std::string_view b) const {
+  const Symbol* symbol = Find(address);
+  const auto order = [&](std::string_view name) {
+    return std::tuple(symbol == nullptr ? kNoRank : RankOf(*symbol, name),
+                      name.size(), name);
+  };
+  return order(a) < order(b);
+}
+
+// That of the binding with which the range has the name; kNoRank if it has not.
+int SymbolTable::RankOf(const Symbol& symbol, std::string_view name) const {
+  Symbol wanted = symbol;
+  wanted.name = name;
+  for (const int binding : {STB_GLOBAL, STB_WEAK, STB_LOCAL}) {
+    wanted.binding = static_cast<uint8_t>(binding);
+    if (std::ranges::binary_search(symbols_, AliasOrder(wanted), {},
+                                   AliasOrder)) {
+      return BindingRank(wanted.binding);
+    }
+  }
+  return kNoRank;
 }
 
 }  // namespace unspool::exporters

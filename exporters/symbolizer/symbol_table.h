@@ -20,7 +20,7 @@ struct Symbol {
   std::string_view name;  // mangled, without "@VERSION"
   uint8_t binding = 0;    // STB_*
   // Symbols of hand-written assembly often have no size; then `end` is only a
-  // bound: the next symbol, or the end of the section.
+  // bound, the end of the section.
   bool has_size = false;
 };
 
@@ -36,8 +36,9 @@ class SymbolTable {
   // Not async-signal-safe: allocates.
   void Add(const unwind::ElfFile& elf);
 
-  // Settles which of several names for the same range is used: global before
-  // weak before local, then the shortest, then the first in the alphabet.
+  // Settles which of several names for the same range (aliases, or code that a
+  // linker found identical) is used: global before weak before local, then the
+  // shortest, then the first in the alphabet.
   // Not async-signal-safe: allocates.
   void Seal();
 
@@ -46,10 +47,21 @@ class SymbolTable {
   // symbol with a size ends where it says.
   const Symbol* Find(uint64_t address) const;
 
+  // Whether `name` is one of the names of the range that `symbol` has.
+  bool HasName(const Symbol& symbol, std::string_view name) const;
+
+  // Whether `a` is rather used than `b`, of two names that the code at
+  // `address` has elsewhere: as Seal has it; names that no symbol there has
+  // come last.
+  bool IsBetterName(uint64_t address, std::string_view a,
+                    std::string_view b) const;
+
  private:
+  uint64_t NextStart(uint32_t index) const;
+  int RankOf(const Symbol& symbol, std::string_view name) const;
   void AddTable(const unwind::ElfFile& elf, const Elf64_Shdr& table);
 
-  std::vector<Symbol> symbols_;
+  std::vector<Symbol> symbols_;  // of each range, the name that is used first
   IntervalMap<uint32_t> sized_;  // indices into symbols_
   IntervalMap<uint32_t> unsized_;
 };

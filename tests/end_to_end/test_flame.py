@@ -1,6 +1,9 @@
 """The flame graph in a browser: what it shows, and what mouse and keys do."""
 
+import os
+
 import flame_page
+import pprof_encode
 from browser import SHIFT
 from pprof_encode import Frame, Stack
 
@@ -320,3 +323,61 @@ class FlameDifferenceTest(flame_page.Case):
         self.assertEqual(self.drawn(), ["all", "main", "new", "same"])
         colours = {tuple(self.colour(x, 2)) for x in (0.2, 0.9)}
         self.assertEqual(len(colours), 1)
+
+
+class FlameSizesTest(flame_page.Case):
+
+    def test_OF06_deep_stacks_of_long_names_open_and_scroll(self):
+        """3,000 frames deep; the sizes of files are tests/exporters' part."""
+        def name(i):
+            return f"f{i}_" + f"{i * 7919 % 10007:x}" * 600
+        stem = tuple(name(i) for i in range(2990))
+        self.open([Stack((*stem[:depth], f"leaf{k}"), 5)
+                   for depth in (2990, 1000, 10) for k in range(100)])
+        self.assertIn("total 1.50 s (100.0 %)", self.text("#details"))
+        self.browser.key("ArrowUp")
+        self.assertTrue(self.focused().startswith("f0_"))
+        self.browser.key("End")
+        self.assertEqual(self.focused(), "leaf0")
+        self.assertIn("self 5.00 ms (0.33 %)", self.text("#details"))
+        self.browser.key("/")
+        self.browser.type("/^f2989_/")
+        self.assertEqual(self.text("#matched"), "33.3 % matched")
+
+    def test_long_names_leave_the_figures_in_sight(self):
+        name = "ns::f<" + ", ".join(["std::map<int, int>"] * 60) + ">(int)"
+        self.open([Stack(("main", name), 5)])
+        self.browser.key("End")
+        self.assertEqual(self.focused(), "ns::f")
+        self.assertIn("in full " + name, self.text("#details"))
+        self.assertTrue(self.browser.evaluate(
+            "document.querySelector('#details dd').getBoundingClientRect()"
+            ".bottom < innerHeight"))
+
+
+class FlameSvgTest(flame_page.Case):
+
+    def test_a_browser_shows_it_and_nothing_in_it_runs(self):
+        profile = os.path.join(self.dir, "flame.pb")
+        picture = os.path.join(self.dir, "flame.svg")
+        pprof_encode.write(profile, STACKS)
+        self.unspool("export", profile, "-o", picture)
+        for dark in (False, True):
+            self.browser.prefer(dark)
+            self.browser.open(picture)
+            self.assertEqual(self.browser.evaluate(
+                "[...document.querySelectorAll('g > text')]"
+                ".map(t => t.textContent).slice(0, 5)"),
+                ["all", "main", "sort", "compare", "swap"])
+            self.assertIn(MARKUP, self.browser.evaluate(
+                "[...document.querySelectorAll('g > title')]"
+                ".map(t => t.textContent.split('\\n')[0])"))
+            # The root is on top, and what it calls below it.
+            self.assertTrue(self.browser.evaluate(
+                "(() => { const [all, main] = document.querySelectorAll("
+                "'g > rect'); return all.getBoundingClientRect().top < "
+                "main.getBoundingClientRect().top; })()"))
+            paper = self.browser.evaluate(
+                "getComputedStyle(document.documentElement).backgroundColor")
+            self.assertEqual(paper, "rgb(27, 23, 20)" if dark else
+                             "rgb(253, 252, 250)")

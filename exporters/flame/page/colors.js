@@ -12,6 +12,7 @@ class Colors {
   constructor(profile, table) {
     this.profile = profile;
     this.modules = rankModules(profile, table);
+    this.folded = foldedSelf(profile);
     this.hue = new Map(this.modules.map(
         ({module}, i) => [module, HUES[i % HUES.length]]));
     this.shades = profile.frames.map(({name}) => hashOf(name) % 5);
@@ -82,6 +83,20 @@ function rankModules(profile, table) {
   const first = ranked.findIndex(({module}) => module === main);
   if (first > 0) ranked.unshift(...ranked.splice(first, 1));
   return ranked;
+}
+
+// What the frames that the file does not tell apart use themselves, of which no
+// module is known.
+function foldedSelf({nodes, frames}) {
+  const {values} = nodes;
+  let sum = 0;
+  for (let v = 0; v < values.count; v++) {
+    const node = values.node[v];
+    if (node > 0 && frames[nodes.frame[node]].kind === KIND.folded) {
+      sum += values.value[v];
+    }
+  }
+  return sum;
 }
 
 function hashOf(text) {

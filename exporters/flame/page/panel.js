@@ -72,6 +72,10 @@ class Panel {
         item(colors.ofModule(module),
              `${module || 'no file'} ${formatShare(share(self, whole))}`);
       }
+      const folded = share(colors.folded, whole);
+      if (folded >= 0.0005) {
+        item(colors.faint, '⋯ smaller frames ' + formatShare(folded));
+      }
     }
     const {kinds} = this;
     if (this.hasInlined) item('', '↳ inlined', 'inlined');

@@ -124,6 +124,9 @@ function isGuessed(tree, node) {
   return tree.guessed[node] * 2 > whole;
 }
 
+// A longer one would push the figures out of sight.
+const LONG_NAME_CHARS = 160;
+
 // Everything there is to say about a node: its name and rows of [what, text].
 function describe(app, node) {
   const {profile, tree, names} = app;
@@ -155,7 +158,9 @@ function describe(app, node) {
     if (frame.module) rows.push(['module', frame.module]);
   }
   if (!isRoot) rows.push(...describeSigns(tree, node, frame));
-  return {name: names.of(tree, node), rows};
+  const name = names.of(tree, node);
+  if (name.length <= LONG_NAME_CHARS) return {name, rows};
+  return {name: shortName(name), rows: [...rows, ['in full', name]]};
 }
 
 const KIND_TEXTS = [

@@ -66,8 +66,8 @@ svg{background:#1b1714;color:#f1ece6}rect{stroke:#1b1714}.o{fill:#3a3430}
 .k{stroke:#8b837b}.g{stroke:currentColor}
 .m0{fill:#85500f}.m1{fill:#07577c}.m2{fill:#1f6237}.m3{fill:#5f3f80}
 .m4{fill:#843c35}.m5{fill:#00615f}.m6{fill:#5e5600}.m7{fill:#434f8d}
-.u1{fill:#604133}.u2{fill:#894728}.u3{fill:#b24b0a}
-.d1{fill:#324c63}.d2{fill:#206090}.d3{fill:#0074bf}}
+.u1{fill:#5c3f32}.u2{fill:#804326}.u3{fill:#a4450c}
+.d1{fill:#314a5e}.d2{fill:#205a86}.d3{fill:#006bb0}}
 </style>
 <defs><pattern id="s" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0H7V7H0Z" fill="#9a938c" opacity=".35"/><path d="M0 0V7" stroke="#8b837b"/></pattern></defs>
 )css";

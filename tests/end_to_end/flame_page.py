@@ -5,8 +5,16 @@ import os
 import harness
 import pprof_encode
 from browser import Browser
+from pprof_encode import Stack
 
 WIDTH, HEIGHT = 1280, 800
+MARKUP = "</script><img src=x onerror=document.title='hit'>\u2028\"'"
+STACKS = [
+    Stack(("main", "sort", "compare"), 500, "one"),
+    Stack(("main", "sort", "swap"), 200, "two"),
+    Stack(("main", "read"), 250, "one"),
+    Stack(("main", MARKUP), 50, "two"),
+]
 
 # The picture is a canvas: `drawn` keeps the texts of its last painting, which
 # begins by filling all of it.

@@ -230,6 +230,7 @@ class Canvas {
     context.beginPath();
     context.rect(x, y, w, h);
     context.clip();
+    context.globalAlpha *= 0.5;  // the name in front has to be read
     context.beginPath();
     for (let at = x - h; at < x + w; at += 7) {
       context.moveTo(at, y + h);

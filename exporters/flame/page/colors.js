@@ -47,7 +47,7 @@ class Colors {
     if (!(strength > 0.12)) return this.faint;
     const step = Math.round(strength * 8) / 8;
     const hue = change > 0 ? 45 : 245;
-    return this.isDark ? `oklch(${0.34 + step * 0.2} ${step * 0.15} ${hue})` :
+    return this.isDark ? `oklch(${0.34 + step * 0.17} ${step * 0.14} ${hue})` :
                          `oklch(${0.92 - step * 0.2} ${step * 0.15} ${hue})`;
   }
 

@@ -59,6 +59,28 @@ size_t FindPlace(std::string_view text) {
   return text.rfind(' ', digits);
 }
 
+// "file.c:12" without what is in the middle of the file's name.
+std::string FitPlace(std::string_view place, size_t width) {
+  const size_t line = place.rfind(':');
+  std::string file(place.substr(0, line));
+  const size_t digits = place.size() - line;
+  DropMiddle(file, std::max(width, digits + kGap.size() + 1) - digits);
+  return file + std::string(place.substr(line));
+}
+
+// The place is whole if that leaves a third of the width to the name, else it
+// has half.
+std::string FitNameAndPlace(std::string_view name, std::string_view place,
+                            size_t width) {
+  size_t room = width - 1 - std::min(width / 3, Columns(name));
+  if (Columns(place) > room) {
+    room = width - 1 - std::min(width / 2, Columns(name));
+  }
+  const std::string fitted = FitPlace(place, room);
+  const size_t rest = width - std::min(width - 1, Columns(fitted) + 1);
+  return FitName(name, rest) + " " + fitted;
+}
+
 }  // namespace
 
 std::string FitName(std::string_view name, size_t width) {
@@ -66,10 +88,9 @@ std::string FitName(std::string_view name, size_t width) {
   if (width == 0 || Columns(text) <= width) return text;
   DropMiddle(text, kMaxNameBytes);
   if (const size_t place = FindPlace(text); place != text.npos) {
-    const std::string file(BaseName(std::string_view(text).substr(place + 1)));
-    const size_t room = width - std::min(width, Columns(file) + 1);
-    return FitName(text.substr(0, place), std::max<size_t>(room, 8)) + " " +
-           file;
+    return FitNameAndPlace(std::string_view(text).substr(0, place),
+                           BaseName(std::string_view(text).substr(place + 1)),
+                           width);
   }
   for (char open : {'(', '<'}) {
     if (Columns(text) > width) text = ElideArguments(text, open);

@@ -19,7 +19,8 @@ struct TextStyle {
 // `name` in at most `width` columns (0: all of it), control characters
 // replaced. Given up in this order, until it fits: folders of "f /src/a.c:12",
 // arguments, template arguments ("f<..>(..)"), the return type, namespaces and
-// classes from the left ("..f"), what is left of the brackets, the middle.
+// classes from the left ("..f"), what is left of the brackets, the middle; and
+// the middle of the file's name, if that would leave little to the function's.
 // Not async-signal-safe: allocates.
 std::string FitName(std::string_view name, size_t width);
 

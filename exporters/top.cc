@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ostream>
 #include <string>
 
@@ -14,7 +15,7 @@
 namespace unspool::exporters {
 namespace {
 
-constexpr size_t kFigureColumns = 49;  // before the name
+constexpr size_t kLeastNameColumns = 30;
 
 std::string_view InlineMark(const FunctionRow& row) {
   if (!row.inlined) return "";
@@ -31,10 +32,11 @@ void WriteRow(const ReportContext& context, const ValueColumns& columns,
       columns.Percent(row.cum).c_str());
   const TextStyle& style = context.request.style;
   const std::string_view mark = InlineMark(row);
-  const size_t width = style.width == 0
-                           ? 0
-                           : std::max(style.width, kFigureColumns + 30) -
-                                 kFigureColumns - mark.size();
+  const size_t taken = std::strlen(figures) + mark.size();
+  const size_t width =
+      style.width == 0
+          ? 0
+          : std::max(style.width, taken + kLeastNameColumns) - taken;
   out << figures
       << Shade(style, columns.Share(row.flat),
                FitName(context.names.name(row.name), width))

@@ -117,6 +117,18 @@ std::string_view ModuleTables::FindPltTarget(uint64_t address) const {
 }
 
 const Symbol* ModuleTables::FindSymbol(uint64_t address) const {
+  const Symbol* symbol = FindCovering(address);
+  if (symbol != nullptr) return symbol;
+  // Nothing calls a signal trampoline, but callers are looked up at RA - 1:
+  // glibc's FDE for __restore_rt begins a byte before it (libc_sigaction.c).
+  symbol = symbols_.Find(address + 1);
+  return symbol != nullptr && symbol->start == address + 1 &&
+                 fdes().FindStart(address) == address
+             ? symbol
+             : nullptr;
+}
+
+const Symbol* ModuleTables::FindCovering(uint64_t address) const {
   const Symbol* symbol = symbols_.Find(address);
   if (symbol == nullptr || symbol->has_size) return symbol;
   const std::optional<uint64_t> fde_start = fdes().FindStart(address);

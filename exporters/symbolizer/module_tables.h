@@ -56,7 +56,8 @@ class ModuleTables {
   std::optional<uint64_t> AddressOfOffset(uint64_t file_offset) const;
 
   // The symbol that covers the address; null if there is none. One without a
-  // size is believed unless an FDE says that another function is there.
+  // size is believed unless an FDE says that another function is there. The
+  // byte before a signal trampoline is the trampoline's if its FDE has it.
   // Not async-signal-safe: allocates.
   const Symbol* FindSymbol(uint64_t address) const;
 
@@ -77,6 +78,7 @@ class ModuleTables {
  private:
   ModuleTables() = default;
   absl::Status Load(std::span<const uint8_t> bytes, std::string_view build_id);
+  const Symbol* FindCovering(uint64_t address) const;
   const FdeRanges& fdes() const;
   const PltStubs& plt() const;
 

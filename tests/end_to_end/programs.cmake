@@ -126,6 +126,11 @@ e2e_layout(layout_lld_no_pie NO_PIE FLAGS -fuse-ld=lld)
 e2e_layout(layout_lld_separate_code
   FLAGS -fuse-ld=lld -Wl,-z,separate-code)
 e2e_layout(layout_lld_no_rosegment FLAGS -fuse-ld=lld -Wl,--no-rosegment)
+e2e_layout(layout_mold FLAGS -fuse-ld=mold)
+e2e_layout(layout_mold_no_rosegment FLAGS -fuse-ld=mold -Wl,--no-rosegment)
+e2e_layout(layout_mold_separate_code
+  FLAGS -fuse-ld=mold -Wl,-z,separate-code)
+e2e_layout(layout_mold_icf FLAGS -fuse-ld=mold -Wl,--icf=all)
 
 # Libraries of equal size and layout, and a program that calls each by a
 # function of its own.

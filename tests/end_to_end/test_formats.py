@@ -1,5 +1,6 @@
-"""What others read in our profiles: mappings, build ids, units, totals. The rules
-that hold for every profile are pprof_check's."""
+"""What others read in our profiles: mappings, build ids, units, totals; and how
+often names are looked up. The rules that hold for every profile are
+pprof_check's."""
 
 import os
 import re
@@ -8,6 +9,24 @@ import subprocess
 
 import harness
 import pprof_decode
+
+class PF01NamedOnceTest(harness.Case):
+    """Naming asks no helper process, and opens the program's file once."""
+
+    def test_calls(self):
+        program = os.path.realpath(harness.program("worker_threads"))
+        run = self.preload([program, "5"])
+        calls = os.path.join(self.dir, "calls")
+        subprocess.run(
+            ["strace", "-f", "-o", calls, "-e", "trace=execve,openat,open",
+             harness.UNSPOOL, "export", run.path, "-o",
+             os.path.join(self.dir, "named.pb.gz")],
+            capture_output=True, check=True, timeout=60)
+        with open(calls) as file:
+            text = file.read()
+        self.assertEqual(text.count("execve("), 1)
+        self.assertEqual(text.count(f'"{program}"'), 1)
+
 
 class OF01OddAddressesTest(harness.Case):
     """Code in the vDSO, generated at run time, of a library that is unloaded

@@ -89,26 +89,19 @@ class SY01NamesEverywhereTest(harness.Case):
             self.assertGreater(hot_ns, 0.3 * run.cpu_ns)
 
 
-class EC02LinkerLayoutTest(harness.Case):
+class LayoutCase:
     """Segments whose file offset is not their address: the stacks and names
-    are those of the bfd-linked build."""
+    are those of the bfd-linked build. Mixed into one case per linker."""
 
-    LAYOUTS = ("layout_bfd", "layout_lld", "layout_lld_no_pie",
-               "layout_lld_separate_code", "layout_lld_no_rosegment")
-
-    def test_every_layout_gives_the_same_stacks(self):
-        for layout in self.LAYOUTS:
-            with self.subTest(layout):
-                run = self.record([harness.program(f"{layout}/foo_main"), "2"],
-                                  name=f"{layout}.pb.gz")
-                self.assertEqual(chains(run.profile),
-                                 {FOO_CHAIN, CALLBACK_CHAIN})
-                self.assert_all(hot_samples(run.profile), harness.is_rooted,
-                                "rooted")
-                self.check_mappings(run.profile)
-                table, complaints = harness.pprof_table(run.path)
-                self.assertEqual(complaints, "")
-                self.assertLessEqual(NAMES, set(table))
+    def check_layout(self, layout):
+        run = self.record([harness.program(f"{layout}/foo_main"), "2"],
+                          name=f"{layout}.pb.gz")
+        self.assertEqual(chains(run.profile), {FOO_CHAIN, CALLBACK_CHAIN})
+        self.assert_all(hot_samples(run.profile), harness.is_rooted, "rooted")
+        self.check_mappings(run.profile)
+        table, complaints = harness.pprof_table(run.path)
+        self.assertEqual(complaints, "")
+        self.assertLessEqual(NAMES, set(table))
 
     def check_mappings(self, profile):
         """Start and offset are those of an executable segment of the file."""
@@ -120,6 +113,24 @@ class EC02LinkerLayoutTest(harness.Case):
             self.assertIn(mapping.offset, segments)
         self.assertEqual(
             os.path.basename(profile.mappings[1].filename), "foo_main")
+
+    def check_layouts(self, *layouts):
+        for layout in layouts:
+            with self.subTest(layout):
+                self.check_layout(layout)
+
+
+class EC02LinkerLayoutTest(harness.Case, LayoutCase):
+    def test_every_layout_gives_the_same_stacks(self):
+        self.check_layouts("layout_bfd", "layout_lld", "layout_lld_no_pie",
+                           "layout_lld_separate_code",
+                           "layout_lld_no_rosegment")
+
+
+class EC15MoldTest(harness.Case, LayoutCase):
+    def test_every_layout_gives_the_same_stacks(self):
+        self.check_layouts("layout_mold", "layout_mold_no_rosegment",
+                           "layout_mold_separate_code", "layout_mold_icf")
 
 
 def executable_segments(path):

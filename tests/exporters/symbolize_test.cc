@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "exporters/export.h"
+#include "exporters/naming_pool.h"
 #include "exporters/symbolizer/module_names.h"
 #include "exporters/symbolizer/module_tables.h"
 #include "tests/exporters/command.h"
@@ -136,6 +137,7 @@ TEST(Symbolize, ChoosesAmongSymbolsByTheirRules) {
   char gap[64];
   std::snprintf(gap, sizeof(gap), "module+0x%lx", place(4));
   EXPECT_EQ(NameAt(path, SymbolAddress(path, "z_global") + 1), "z_global");
+  EXPECT_EQ(NameAt(path, SymbolAddress(path, "trampoline") - 1), "trampoline");
   EXPECT_EQ(NameAt(path, place(0)), "unsized_with_fde");
   EXPECT_EQ(NameAt(path, place(2)), nameless);
   EXPECT_EQ(NameAt(path, place(3)), "unsized_bare");
@@ -263,6 +265,47 @@ TEST(Symbolize, ReportsHowManyDistinctAddressesHaveNames) {
   EXPECT_THAT(done, testing::WhenSorted(testing::ElementsAreArray(done)));
   EXPECT_EQ(done.front(), 0u);
   EXPECT_LE(done.back(), 8u);
+}
+
+// PF-01: two processes ran the program, each at an address of its own.
+TEST(Symbolize, AsksOnceForAnAddressOfAFileThatIsMappedTwice) {
+  const std::string path = ProgramPath("templates_gcc5");
+  const std::vector<uint64_t> addresses = FunctionAddresses(path, 7);
+  ASSERT_GT(addresses.size(), 1000u);
+  Profile profile = NewCpuProfile();
+  for (const uint64_t bias : {kBias, kBias + 0x10000000}) {
+    profile.mappings.push_back(MapExecutable(profile, path, bias));
+    for (const uint64_t address : addresses) {
+      AddLocation(profile, bias + address);
+    }
+  }
+  uint64_t asked = 0;
+  Symbolize(profile, [&asked](std::string_view, uint64_t, uint64_t total) {
+    asked = total;
+  });
+  EXPECT_EQ(asked, addresses.size());
+  for (uint32_t i = 0; i < addresses.size(); ++i) {
+    EXPECT_EQ(FrameTexts(profile, i),
+              FrameTexts(profile, static_cast<uint32_t>(addresses.size()) + i));
+  }
+}
+
+TEST(NamingPool, LooksUpEachOffsetOnce) {
+  const std::string path = ProgramPath("templates_gcc5");
+  NamingRequest request = {
+      .path = path, .build_id = {}, .found = {}, .offsets = {}};
+  for (const uint64_t address : FunctionAddresses(path, 7)) {
+    request.offsets.push_back(address);
+  }
+  const size_t count = request.offsets.size();
+  NamingPool pool({std::move(request)});
+  pool.Run([](std::string_view, uint64_t) {});
+  std::vector<size_t> lookups(count);
+  ASSERT_EQ(pool.answers().size(), 1u);
+  for (const NameTable& names : pool.answers()[0].names) {
+    for (const NameTable::Entry& entry : names.entries()) ++lookups[entry.key];
+  }
+  EXPECT_THAT(lookups, testing::Each(1u));
 }
 
 TEST(Symbolize, StopsWhenToldToAndKeepsWhatHasAName) {

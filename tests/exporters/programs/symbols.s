@@ -10,6 +10,16 @@ main:
         .cfi_endproc
         .size   main, .-main
 
+# As glibc has its signal trampoline: the FDE begins a byte before it.
+        .cfi_startproc
+        nop
+        .globl  trampoline
+        .type   trampoline, @function
+trampoline:
+        ret
+        .cfi_endproc
+        .size   trampoline, .-trampoline
+
 # Three names for one range: global before weak before local.
         .type   a_local, @function
         .weak   a_weak

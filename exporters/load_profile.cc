@@ -130,12 +130,26 @@ absl::StatusOr<Profile> LoadFromFd(int fd) {
   return LoadPprof(bytes);
 }
 
+// The kernel marks the paths of files that were deleted while they were mapped
+// (proc(5)), and not every profiler takes that off again. A file may be called
+// so.
+void CutDeletedMarks(Profile& profile) {
+  constexpr std::string_view kMark = " (deleted)";
+  for (Mapping& mapping : profile.mappings) {
+    const std::string path(profile.strings[mapping.filename]);
+    if (!path.ends_with(kMark) || access(path.c_str(), F_OK) == 0) continue;
+    mapping.filename =
+        profile.strings.Intern(path.substr(0, path.size() - kMark.size()));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Profile> LoadProfile(const std::string& path) {
   const ScopedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return absl::ErrnoToStatus(errno, path);
   absl::StatusOr<Profile> profile = LoadFromFd(fd.get());
+  if (profile.ok()) CutDeletedMarks(*profile);
   if (!profile.ok()) {
     return absl::Status(profile.status().code(),
                         path + ": " + std::string(profile.status().message()));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "exporters/jit_code.h"
 #include "exporters/name_table.h"
 #include "exporters/naming_pool.h"
+#include "exporters/symbolizer/kernel_symbols.h"
 
 namespace unspool::exporters {
 namespace {
@@ -81,7 +83,11 @@ class Symbolizer {
       }
       const std::string_view path = profile_.strings[mapping.filename];
       if (IsPseudoFile(path)) {
-        SetName(i, path.empty() ? "[unknown]" : path);
+        const std::string_view kernel =
+            IsKernelPath(path) ? KernelFunction(location) : "";
+        SetName(i, !kernel.empty() ? kernel
+                   : path.empty()  ? "[unknown]"
+                                   : path);
         continue;
       }
       places_.push_back(
@@ -90,6 +96,21 @@ class Symbolizer {
            i});
     }
     std::ranges::sort(places_);
+  }
+
+  // "" if it is not of the kernel that runs here.
+  std::string_view KernelFunction(const Location& location) {
+    const Mapping& mapping = profile_.mappings[location.mapping];
+    const auto [kernel, is_new] = kernels_.try_emplace(location.mapping);
+    if (is_new) {
+      const absl::Status status = kernel->second.Load(
+          profile_.strings[mapping.build_id], mapping.memory_start);
+      if (!status.ok()) {
+        AddProblem(std::string(profile_.strings[mapping.filename]) + ": " +
+                   std::string(status.message()));
+      }
+    }
+    return kernel->second.Find(location.address);
   }
 
   std::vector<NamingRequest> MakeRequests() {
@@ -188,7 +209,8 @@ class Symbolizer {
   const Progress& progress_;
   const FileFinder& find_;
   FunctionTable functions_;
-  std::vector<Place> places_;  // sorted
+  std::map<uint32_t, KernelSymbols> kernels_;  // by mapping
+  std::vector<Place> places_;                  // sorted
   // By request: its path, and where in places_ each of its offsets begins.
   std::vector<std::string> paths_;
   std::vector<std::vector<size_t>> starts_;

@@ -112,6 +112,17 @@ uint64_t ParseHex(const char** text) {
   }
 }
 
+// The kernel marks the path of a file without a name; one may be called so
+// (proc(5), /proc/PID/maps).
+void CutDeletedMark(PathBuffer& path) {
+  constexpr char kMark[] = " (deleted)";
+  const size_t size = std::strlen(path);
+  const size_t mark_size = sizeof(kMark) - 1;
+  if (size < mark_size) return;
+  char* const mark = path + size - mark_size;
+  if (std::strcmp(mark, kMark) == 0 && access(path, F_OK) != 0) *mark = '\0';
+}
+
 bool ReadSectionHeader(const MappedFile& file, const Elf64_Ehdr& header,
                        uint64_t index, Elf64_Shdr* section) {
   if (index >= header.e_shnum) return false;
@@ -137,6 +148,7 @@ bool FindMappedPath(uint64_t address, PathBuffer& path) {
     if (slash == nullptr) return false;
     // The device has no slash, so the first one begins the path.
     std::memmove(path, slash, std::strlen(slash) + 1);
+    CutDeletedMark(path);
     return true;
   }
   return false;

@@ -15,8 +15,9 @@ namespace unspool::unwind {
 inline constexpr size_t kMaxPathSize = 4096;
 using PathBuffer = char[kMaxPathSize];
 
-// The path that is mapped at `address`, by /proc/self/maps. False if there is
-// none. Not async-signal-safe: reads a file.
+// The path that is mapped at `address`, by /proc/self/maps; of a file that was
+// deleted, the one that it had. False if there is none.
+// Not async-signal-safe: reads a file.
 bool FindMappedPath(uint64_t address, PathBuffer& path);
 
 // The run-time place of .eh_frame by the section headers of the module's file:

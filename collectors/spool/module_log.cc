@@ -113,6 +113,7 @@ bool ModuleLog::Add(ChunkAllocator& chunks, unwind::ModuleId id,
   record->size = size;
   FillRecord(id, module, directory, path_room, record);
   StoreRelease(record->magic, kModuleMagic);  // invariant 2
+  FetchAdd(chunks.control()->modules, 1);
   return true;
 }
 

@@ -47,10 +47,11 @@ struct SpoolControl {
   uint32_t next_image;  // atomic: images that have opened this spool
   LossCounter lost;     // of images that found no room for their record
   uint32_t said;        // atomic: what a process has told the user, by bit
-  uint32_t reserved;
+  uint32_t modules;     // atomic: module records written, by all images
 };
 static_assert(sizeof(SpoolControl) == 32);
 static_assert(offsetof(SpoolControl, said) == 24);
+static_assert(offsetof(SpoolControl, modules) == 28);
 static_assert(offsetof(SpoolControl, next_image) == 4);
 static_assert(offsetof(SpoolControl, lost) == 8);
 

@@ -41,7 +41,7 @@ SpoolStatus SpoolWriter::Create(int fd, uint64_t capacity_bytes) {
     return SpoolStatus::kBadDescriptor;
   }
   const SpoolControl control{
-      .sampling = 1, .next_image = 0, .lost = {}, .said = 0, .reserved = 0};
+      .sampling = 1, .next_image = 0, .lost = {}, .said = 0, .modules = 0};
   SpoolStatus status = WriteAll(fd, &control, sizeof(control), kSpoolPageSize);
   if (status != SpoolStatus::kOk) return status;
   const SpoolHeader header{.magic = kSpoolMagic,

@@ -1,8 +1,8 @@
 #include "profiler/agent/image_facts.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include "collectors/task_list.h"
 #include "profiler/agent/unique_fd.h"
 #include "unwind/mapped_memory.h"
+#include "unwind/own_files.h"
 
 namespace unspool::profiler {
 namespace {
@@ -68,15 +69,17 @@ void ImageFacts::ReadProcess() {
 }
 
 void ImageFacts::ReadStrings() {
-  constexpr size_t kSize = PATH_MAX + kMaxCommandLine + 1;
+  constexpr size_t kSize = unwind::kMaxPathSize + kMaxCommandLine + 1;
   if (strings_ == nullptr) {
     strings_ = static_cast<char*>(unwind::MapZeroed(kSize));
     if (strings_ == nullptr) return;
   }
   char* executable = strings_;
-  char* command_line = executable + PATH_MAX;
-  const ssize_t path = readlink("/proc/self/exe", executable, PATH_MAX - 1);
-  executable[path > 0 ? path : 0] = '\0';
+  char* command_line = executable + unwind::kMaxPathSize;
+  // Where the program's headers are: /proc/self/exe is the loader, if that was
+  // started with the program as its argument.
+  auto& path = *reinterpret_cast<unwind::PathBuffer*>(executable);
+  if (!unwind::FindMappedPath(getauxval(AT_PHDR), path)) path[0] = '\0';
   info_.executable = executable;
   size_t size =
       ReadProcFile("/proc/self/cmdline", command_line, kMaxCommandLine);

@@ -85,13 +85,18 @@ uint64_t OutlivingCpuNs(const RecordingSpool& spool, const ProgramEnd& end) {
   return cpu_ns;
 }
 
-void NameAll(exporters::Profile& profile, const SignalGate& gate) {
+void NameAll(exporters::Profile& profile, const KeptFiles& files,
+             const SignalGate& gate) {
   ProgressLine line;
   try {
     exporters::Symbolize(
-        profile, [&](std::string_view what, uint64_t done, uint64_t total) {
+        profile,
+        [&](std::string_view what, uint64_t done, uint64_t total) {
           if (gate.TakeRequestToEnd()) throw Interrupted();
           line.Show(what, done, total);
+        },
+        [&files](const std::string& path, std::string_view build_id) {
+          return files.Find(path, build_id);
         });
   } catch (const Interrupted&) {
     // Unnamed locations are named when the profile is looked at.
@@ -99,11 +104,11 @@ void NameAll(exporters::Profile& profile, const SignalGate& gate) {
 }
 
 absl::Status NameAndWrite(const std::string& raw, const std::string& output,
-                          const SignalGate& gate) {
+                          const KeptFiles& files, const SignalGate& gate) {
   absl::StatusOr<exporters::Profile> profile = exporters::DecodePprof(raw);
   if (!profile.ok()) return profile.status();
   const size_t told = profile->comments.size();
-  NameAll(*profile, gate);
+  NameAll(*profile, files, gate);
   TellUnnamed(*profile, told);
   UniqueFd pipe;
   if (!AwaitReader(output, gate, &pipe)) {
@@ -115,13 +120,13 @@ absl::Status NameAndWrite(const std::string& raw, const std::string& output,
 }  // namespace
 
 void FinishRecording(const RecordOptions& options, const std::string& output,
-                     const RecordingSpool& spool, const ProgramEnd& end,
-                     const SignalGate& gate) {
+                     const RecordingSpool& spool, const KeptFiles& files,
+                     const ProgramEnd& end, const SignalGate& gate) {
   SummaryFacts facts;
   std::string problem;
   try {
     const std::string raw = RawProfile(spool, end, &facts.totals);
-    problem = std::string(NameAndWrite(raw, output, gate).message());
+    problem = std::string(NameAndWrite(raw, output, files, gate).message());
   } catch (const Failure&) {
     throw;
   } catch (const std::exception& error) {

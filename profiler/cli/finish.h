@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "profiler/cli/kept_files.h"
 #include "profiler/cli/options.h"
 #include "profiler/cli/recording_spool.h"
 #include "profiler/cli/signal_gate.h"
@@ -20,8 +21,8 @@ namespace unspool::profiler {
 // be written: the spool is saved then, and the line says where.
 // Not async-signal-safe: reads files, allocates and throws.
 void FinishRecording(const RecordOptions& options, const std::string& output,
-                     const RecordingSpool& spool, const ProgramEnd& end,
-                     const SignalGate& gate);
+                     const RecordingSpool& spool, const KeptFiles& files,
+                     const ProgramEnd& end, const SignalGate& gate);
 
 }  // namespace unspool::profiler
 

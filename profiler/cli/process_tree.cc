@@ -9,13 +9,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "profiler/agent/unique_fd.h"
 #include "profiler/cli/message.h"
+#include "profiler/cli/recorded_process.h"
 
 namespace unspool::profiler {
 namespace {
@@ -26,35 +25,11 @@ using std::chrono::steady_clock;
 // Most of what a command leaves behind is about to end.
 constexpr milliseconds kMoment(300);
 
-// What can be read: the process may end meanwhile, for which the file's buffer
-// throws (ESRCH) and the stream does not.
-std::string ReadAll(const std::filesystem::path& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
-
 // Entries of an environment end in NUL.
 bool IsTold(const std::string& process, const std::string& spool_path) {
   const std::string entry = "UNSPOOL_SPOOL=" + spool_path + '\0';
-  const std::string environment = '\0' + ReadAll(process + "/environ");
+  const std::string environment = '\0' + ReadProc(process + "/environ");
   return environment.find('\0' + entry) != std::string::npos;
-}
-
-// The environment of a process that shows its state there (setproctitle) says
-// nothing any more; its mappings do (proc(5), /proc/PID/maps).
-bool HasMapped(const std::string& process, uint64_t inode) {
-  const std::string maps = ReadAll(process + "/maps");
-  const std::string wanted = " " + std::to_string(inode) + " ";
-  size_t at = maps.find("/memfd:unspool");
-  for (; at != std::string::npos; at = maps.find("/memfd:unspool", at + 1)) {
-    const size_t line = maps.rfind('\n', at) + 1;  // npos + 1 is 0
-    if (maps.substr(line, at - line).find(wanted) != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
 }
 
 struct Recorder {
@@ -76,7 +51,7 @@ std::string Describe(const std::vector<Recorder>& recorders) {
   std::string text;
   for (size_t i = 0; i < std::min(recorders.size(), kNamed); ++i) {
     const std::string pid = std::to_string(recorders[i].pid);
-    std::string name = ReadAll("/proc/" + pid + "/comm");
+    std::string name = ReadProc("/proc/" + pid + "/comm");
     if (name.ends_with('\n')) name.pop_back();
     text += (i == 0 ? "" : ", ") + name + " (pid " + pid + ")";
   }
@@ -91,31 +66,45 @@ bool IsRequestToEnd(int signal) {
 
 class Waiter {
  public:
-  Waiter(const SignalGate& gate, std::optional<steady_clock::time_point> until)
+  Waiter(const SignalGate& gate, std::optional<steady_clock::time_point> until,
+         const Chore& chore)
       : signals_(signalfd(-1, &gate.awaited(), SFD_CLOEXEC | SFD_NONBLOCK)),
-        until_(until) {}
+        until_(until),
+        chore_(chore) {}
 
   // Whether it is over before they all have ended.
   bool Wait(std::vector<Recorder> recorders);
 
  private:
   int TimeoutMs() const;
+  void DoChore();
   bool TakeSignals();
 
   UniqueFd signals_;
   const std::optional<steady_clock::time_point> until_;
+  const Chore& chore_;
+  steady_clock::time_point chore_due_{};
   const steady_clock::time_point speak_at_ = steady_clock::now() + kMoment;
   bool has_spoken_ = false;
 };
 
 // Until the next thing that happens by itself; -1: there is none.
 int Waiter::TimeoutMs() const {
-  if (has_spoken_ && !until_.has_value()) return -1;
-  auto next = has_spoken_ ? *until_ : speak_at_;
+  auto next = steady_clock::time_point::max();
+  if (!has_spoken_) next = speak_at_;
   if (until_.has_value()) next = std::min(next, *until_);
+  if (chore_) next = std::min(next, chore_due_);
+  if (next == steady_clock::time_point::max()) return -1;
   const auto left =
       std::chrono::ceil<milliseconds>(next - steady_clock::now()).count();
   return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
+}
+
+// If it is due.
+void Waiter::DoChore() {
+  if (!chore_ || steady_clock::now() < chore_due_) return;
+  const auto pause = chore_();
+  chore_due_ = steady_clock::now() + pause;
 }
 
 bool Waiter::TakeSignals() {
@@ -131,6 +120,7 @@ bool Waiter::TakeSignals() {
 
 bool Waiter::Wait(std::vector<Recorder> recorders) {
   while (!recorders.empty()) {
+    DoChore();
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
     for (const Recorder& recorder : recorders) {
       polled.push_back({recorder.fd.get(), POLLIN, 0});
@@ -166,7 +156,9 @@ std::vector<pid_t> FindRecorders(const RecordingSpool& spool) {
         std::from_chars(name.data(), name.data() + name.size(), pid);
     if (status != std::errc() || rest != name.data() + name.size()) continue;
     if (pid == getpid()) continue;
-    if (IsTold(process, spool.path()) || HasMapped(process, spool.inode())) {
+    // The environment of a process that shows its state there (setproctitle)
+    // says nothing any more; its mappings do.
+    if (IsTold(process, spool.path()) || HasSpool(ReadMaps(pid), spool)) {
       pids.push_back(pid);
     }
   }
@@ -174,8 +166,9 @@ std::vector<pid_t> FindRecorders(const RecordingSpool& spool) {
 }
 
 void WaitForRecorders(RecordingSpool& spool, const SignalGate& gate,
-                      std::optional<steady_clock::time_point> deadline) {
-  Waiter waiter(gate, deadline);
+                      std::optional<steady_clock::time_point> deadline,
+                      const Chore& chore) {
+  Waiter waiter(gate, deadline, chore);
   // Again and again: those that ended may have left others behind.
   for (;;) {
     std::vector<Recorder> recorders = OpenAll(FindRecorders(spool));

@@ -12,6 +12,7 @@
 
 #include "profiler/cli/recording_spool.h"
 #include "profiler/cli/signal_gate.h"
+#include "profiler/cli/supervise.h"
 
 namespace unspool::profiler {
 
@@ -23,10 +24,12 @@ std::vector<pid_t> FindRecorders(const RecordingSpool& spool);
 // Waits until there are none; says so if that takes longer than a moment. A
 // signal that asks the tool to end, or the deadline, ends the wait, and with it
 // all sampling. Other signals are taken and ignored: the program that they were
-// meant for is gone. Not async-signal-safe: waits, allocates.
+// meant for is gone. `chore` (may be null) is done as by Supervise().
+// Not async-signal-safe: waits, allocates.
 void WaitForRecorders(
     RecordingSpool& spool, const SignalGate& gate,
-    std::optional<std::chrono::steady_clock::time_point> deadline);
+    std::optional<std::chrono::steady_clock::time_point> deadline,
+    const Chore& chore);
 
 }  // namespace unspool::profiler
 

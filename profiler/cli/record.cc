@@ -12,6 +12,7 @@
 #include "profiler/cli/agent_library.h"
 #include "profiler/cli/child_environment.h"
 #include "profiler/cli/finish.h"
+#include "profiler/cli/kept_files.h"
 #include "profiler/cli/launch.h"
 #include "profiler/cli/message.h"
 #include "profiler/cli/output_file.h"
@@ -84,26 +85,31 @@ int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
   ChildEnvironment environment(environ);
   const pid_t pid =
       StartProgram(program, options.command, environment, "", gate);
-  const ProgramEnd end = Supervise(pid, gate, std::nullopt, [] {});
+  const ProgramEnd end = Supervise(
+      pid, gate, std::nullopt, [] {}, /*chore=*/nullptr);
   return FailureUnlessFailed(ExitStatusOf(end.wait_status));
 }
 
 // The program's end, and that of all that it left behind and that records. With
 // -d nothing is left to wait for when the time is over.
 ProgramEnd RunToEnd(pid_t pid, const RecordOptions& options,
-                    RecordingSpool& spool, const SignalGate& gate) {
+                    RecordingSpool& spool, KeptFiles& files,
+                    const SignalGate& gate) {
   using std::chrono::steady_clock;
   std::optional<steady_clock::time_point> deadline;
   if (options.duration.has_value()) {
     deadline = steady_clock::now() + *options.duration;
   }
   bool is_sampling = true;
-  const ProgramEnd end = Supervise(pid, gate, options.duration, [&] {
+  const auto stop = [&] {
     spool.StopSampling();
     is_sampling = false;
-  });
+  };
+  const Chore keep_files = [&files] { return files.Look(); };
+  const ProgramEnd end =
+      Supervise(pid, gate, options.duration, stop, keep_files);
   if (is_sampling && options.follows_children) {
-    WaitForRecorders(spool, gate, deadline);
+    WaitForRecorders(spool, gate, deadline, keep_files);
   }
   return end;
 }
@@ -138,11 +144,12 @@ int RunRecord(const RecordOptions& options) {
   const pid_t pid = StartProgram(program, options.command, environment,
                                  "UNSPOOL_ROOT_PID", gate);
   const std::string output = output_for(pid);
-  const ProgramEnd end = RunToEnd(pid, options, spool, gate);
+  KeptFiles files(spool);
+  const ProgramEnd end = RunToEnd(pid, options, spool, files, gate);
   spool.CloseDescriptor();
   const int exit_status = ExitStatusOf(end.wait_status);
   try {
-    FinishRecording(options, output, spool, end, gate);
+    FinishRecording(options, output, spool, files, end, gate);
   } catch (const Failure& failure) {
     Tell(failure.what());
     return FailureUnlessFailed(exit_status);

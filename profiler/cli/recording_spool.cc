@@ -9,10 +9,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <filesystem>
 
-#include "collectors/spool/spool_format.h"
 #include "collectors/spool/spool_writer.h"
 #include "profiler/cli/message.h"
 
@@ -84,11 +82,18 @@ RecordingSpool::~RecordingSpool() {
   if (bytes_ != nullptr) munmap(bytes_, size_);
 }
 
+uint32_t RecordingSpool::module_count() const {
+  return std::atomic_ref<uint32_t>(control().modules)
+      .load(std::memory_order_relaxed);
+}
+
 void RecordingSpool::StopSampling() {
-  uint8_t* const control = bytes_ + kSpoolPageSize;
-  auto* const sampling = reinterpret_cast<uint32_t*>(
-      control + offsetof(collectors::SpoolControl, sampling));
-  std::atomic_ref<uint32_t>(*sampling).store(0, std::memory_order_relaxed);
+  std::atomic_ref<uint32_t>(control().sampling)
+      .store(0, std::memory_order_relaxed);
+}
+
+collectors::SpoolControl& RecordingSpool::control() const {
+  return *reinterpret_cast<collectors::SpoolControl*>(bytes_ + kSpoolPageSize);
 }
 
 bool RecordingSpool::SaveTo(const std::string& path) const {

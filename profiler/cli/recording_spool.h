@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "collectors/spool/spool_format.h"
 #include "profiler/agent/unique_fd.h"
 
 namespace unspool::profiler {
@@ -29,6 +30,10 @@ class RecordingSpool {
   // How mappings of it are told from others in /proc/PID/maps.
   uint64_t inode() const { return inode_; }
 
+  // How many modules were recorded so far, those of each process by itself. Any
+  // thread.
+  uint32_t module_count() const;
+
   // Asks all agents to stop sampling. Any thread.
   void StopSampling();
 
@@ -43,6 +48,7 @@ class RecordingSpool {
   bool SaveTo(const std::string& path) const;
 
  private:
+  collectors::SpoolControl& control() const;
   bool WriteUsedPages(int fd) const;
 
   UniqueFd fd_;

@@ -37,8 +37,8 @@ bool IsFromTerminal(int signal) {
 
 class Supervisor {
  public:
-  Supervisor(pid_t program, const SignalGate& gate)
-      : program_(program), gate_(gate) {}
+  Supervisor(pid_t program, const SignalGate& gate, const Chore& chore)
+      : program_(program), gate_(gate), chore_(chore) {}
 
   // Takes signals until the program ends or, with a deadline, until then.
   // Returns whether it ended.
@@ -47,6 +47,7 @@ class Supervisor {
   const ProgramEnd& end() const { return end_; }
 
  private:
+  std::optional<nanoseconds> DoChore();
   bool Reap();
   void PassOn(const siginfo_t& info);
   bool HasOwnCopy(const siginfo_t& info) const;
@@ -54,6 +55,8 @@ class Supervisor {
 
   const pid_t program_;
   const SignalGate& gate_;
+  const Chore& chore_;
+  nanoseconds chore_due_{0};
   // Both must be true for the tool to stop; either may come first.
   bool asked_to_stop_ = false;
   bool program_stopped_ = false;
@@ -62,23 +65,37 @@ class Supervisor {
 
 bool Supervisor::Run(std::optional<nanoseconds> deadline) {
   for (;;) {
+    std::optional<nanoseconds> until = DoChore();
+    if (deadline.has_value() && (!until.has_value() || *deadline < *until)) {
+      until = deadline;
+    }
     timespec timeout{};
-    if (deadline.has_value()) {
+    if (until.has_value()) {
       const nanoseconds left =
-          std::max(*deadline - MonotonicNow(), nanoseconds(0));
+          std::max(*until - MonotonicNow(), nanoseconds(0));
       timeout.tv_sec = left.count() / 1'000'000'000;
       timeout.tv_nsec = left.count() % 1'000'000'000;
     }
     siginfo_t info{};
     const int signal = sigtimedwait(&gate_.awaited(), &info,
-                                    deadline.has_value() ? &timeout : nullptr);
-    if (signal < 0 && errno == EAGAIN) return false;
+                                    until.has_value() ? &timeout : nullptr);
+    if (signal < 0 && errno == EAGAIN && until == deadline) return false;
     if (signal == SIGCHLD) {
       if (Reap()) return true;
     } else if (signal > 0) {
       PassOn(info);
     }
   }
+}
+
+// When it is due, and when it is due next.
+std::optional<nanoseconds> Supervisor::DoChore() {
+  if (!chore_) return std::nullopt;
+  if (MonotonicNow() >= chore_due_) {
+    const nanoseconds pause = chore_();
+    chore_due_ = MonotonicNow() + pause;
+  }
+  return chore_due_;
 }
 
 // Signals of one number merge, so one SIGCHLD may stand for several changes.
@@ -141,8 +158,9 @@ void Supervisor::StopWithProgram() {
 
 ProgramEnd Supervise(pid_t program, const SignalGate& gate,
                      std::optional<nanoseconds> deadline,
-                     const std::function<void()>& at_deadline) {
-  Supervisor supervisor(program, gate);
+                     const std::function<void()>& at_deadline,
+                     const Chore& chore) {
+  Supervisor supervisor(program, gate, chore);
   if (deadline.has_value() && !supervisor.Run(MonotonicNow() + *deadline)) {
     at_deadline();
     supervisor.Run(std::nullopt);

@@ -20,16 +20,21 @@ struct ProgramEnd {
   uint64_t monotonic_ns = 0;  // CLOCK_MONOTONIC when it was noticed
 };
 
+// What is to be done while the tool waits, by the thread that waits: returns
+// when to do it again.
+using Chore = std::function<std::chrono::nanoseconds()>;
+
 // Calls `at_deadline` once, that long after the call, if the program lives so
-// long. Signals that other processes send to the tool go to the program too. A
-// terminal sends to the whole foreground group: the program has its own copy,
-// and only where it left the group it is passed on. When the tool was asked to
-// stop by SIGTSTP and the program did stop, the tool stops itself, so that a
-// shell sees the job stopped, and both go on together.
-// Not async-signal-safe: waits and allocates.
+// long, and `chore` (may be null) at once and when it says. Signals that other
+// processes send to the tool go to the program too. A terminal sends to the
+// whole foreground group: the program has its own copy, and only where it left
+// the group it is passed on. When the tool was asked to stop by SIGTSTP and the
+// program did stop, the tool stops itself, so that a shell sees the job
+// stopped, and both go on together. Not async-signal-safe: waits and allocates.
 ProgramEnd Supervise(pid_t program, const SignalGate& gate,
                      std::optional<std::chrono::nanoseconds> deadline,
-                     const std::function<void()>& at_deadline);
+                     const std::function<void()>& at_deadline,
+                     const Chore& chore);
 
 // The exit status that the tool passes on: the program's own, or 128 + N.
 // Async-signal-safe.

@@ -77,6 +77,7 @@ foreach(sanitizer address thread undefined)
   e2e_build(sanitized_clang_${sanitizer} ${clangxx} SOURCES exception_storm.cc
     FLAGS -std=c++20 -O1 -pthread -fsanitize=${sanitizer})
 endforeach()
+e2e_build(clock_reader ${gcc} FLAGS -O2 SOURCES clock_reader.c)
 e2e_build(loaded_by_name ${gcc} FLAGS -O2 -g SOURCES loaded_by_name.c)
 e2e_build(odd_addresses ${gcc} FLAGS -O2 -g SOURCES odd_addresses.c)
 e2e_build(no_build_id ${gcc} FLAGS -O2 -pthread -Wl,--build-id=none
@@ -115,7 +116,7 @@ function(e2e_layout name)
   endif()
   file(MAKE_DIRECTORY ${e2e_dir}/${name})
   e2e_build(${name}/libfoo.so ${clang} SOURCES foo_library.c
-    FLAGS -O2 -g -fPIC -shared ${arg_FLAGS})
+    FLAGS -O2 -g -fPIC -shared -Wl,-soname,libfoo.so ${arg_FLAGS})
   e2e_build(${name}/foo_main ${clang} SOURCES foo_main.c
     FLAGS -O2 -g ${pie} ${arg_FLAGS} ${rpath} DEPENDS ${name}/libfoo.so)
   set(e2e_outputs ${e2e_outputs} PARENT_SCOPE)

@@ -57,6 +57,24 @@ TEST_F(LoadProfileTest, SaysWhichFileAndWhatIsWrong) {
   }
 }
 
+TEST_F(LoadProfileTest, TakesTheKernelsMarkOffFilesThatWereDeleted) {
+  const std::string so_called = TempPath("file (deleted)");
+  WriteFileOrDie(so_called, "");
+  Profile profile = NewCpuProfile();
+  for (const std::string& path :
+       {std::string("/gone/lib.so (deleted)"), so_called}) {
+    profile.mappings.push_back({.memory_start = 0x1000,
+                                .memory_limit = 0x2000,
+                                .filename = profile.strings.Intern(path)});
+  }
+  const absl::StatusOr<Profile> loaded = Load(EncodePprof(profile));
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ASSERT_EQ(loaded->mappings.size(), 2u);
+  EXPECT_EQ(loaded->strings[loaded->mappings[0].filename], "/gone/lib.so");
+  EXPECT_EQ(loaded->strings[loaded->mappings[1].filename], so_called);
+  std::remove(so_called.c_str());
+}
+
 TEST_F(LoadProfileTest, SaysWhyAFileCannotBeRead) {
   const absl::Status missing = LoadProfile(path_).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);

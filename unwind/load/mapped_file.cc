@@ -89,6 +89,10 @@ int MappedFile::Open(const char* path, const char* root) {
   return 0;
 }
 
+int OpenBelow(const char* path, const char* root) {
+  return OpenIn(path, root, kOpenFlags);
+}
+
 bool ResolvePath(const char* path, const char* root, std::span<char> out) {
   const ScopedFd fd(OpenIn(path, root, kLookFlags));
   if (fd.get() < 0 || NameOf(fd.get(), out) == 0) return false;

@@ -52,6 +52,11 @@ class MappedFile {
   FileId id_;
 };
 
+// Opens a file to be read, without blocking on a fifo; `root` as for
+// MappedFile::Open. The descriptor, which is closed on exec, or -1 with errno
+// set. Async-signal-safe.
+[[nodiscard]] int OpenBelow(const char* path, const char* root);
+
 // Where `path` leads to once symbolic links are followed, as seen below `root`
 // (see Open), into `out` with a NUL. False if it leads nowhere or to a name
 // that does not fit. Async-signal-safe.

@@ -73,6 +73,19 @@ TEST_F(SpoolWriterTest, RelativePathsAreBelowThePresentDirectory) {
                                             long_path, "far/z.so"}));
 }
 
+TEST_F(SpoolWriterTest, CountsModulesForThoseWhoWait) {
+  const auto count = [this] {
+    const uint8_t* control = writer_.bytes().data() + kSpoolPageSize;
+    return reinterpret_cast<const SpoolControl*>(control)->modules;
+  };
+  const uint32_t before = count();
+  const unwind::Module module = TestModule(9 << 20, 0x5000, 1, "/lib/y.so");
+  writer_.AddModule(9, module);
+  EXPECT_EQ(count(), before + 1);
+  writer_.AddModule(9, module);
+  EXPECT_EQ(count(), before + 1);
+}
+
 TEST_F(SpoolWriterTest, ModulesComeBackOnceEach) {
   // Again: as a handler does that sees the module for the second time.
   ASSERT_TRUE(writer_.AddModule(

@@ -1,8 +1,10 @@
 // A library that is loaded by a relative path, and does the work.
 //
-// loaded_by_name LIBRARY [CPU seconds]     LIBRARY: libfoo.so of foo_library.c
+// loaded_by_name LIBRARY [CPU seconds [ROOT]]
+//   LIBRARY: libfoo.so of foo_library.c    ROOT: for chroot(2), before
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "burn.h"
 
@@ -12,6 +14,7 @@ static NOINLINE uint64_t main_callback(uint64_t iterations) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 64;
+  if (argc > 3 && (chroot(argv[3]) != 0 || chdir("/") != 0)) return 67;
   void* library = dlopen(argv[1], RTLD_NOW);
   if (library == NULL) return 65;
   uint64_t (*foo_run)(uint64_t, uint64_t(*)(uint64_t)) =

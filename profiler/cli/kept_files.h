@@ -1,0 +1,68 @@
+// The files of recorded modules, opened while the processes live. Names are
+// looked up when they are gone, and with them what was deleted or replaced
+// since, their roots and their mount namespaces.
+
+#ifndef UNSPOOL_PROFILER_CLI_KEPT_FILES_H_
+#define UNSPOOL_PROFILER_CLI_KEPT_FILES_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "collectors/spool/spool_reader.h"
+#include "exporters/symbolizer/found_file.h"
+#include "profiler/agent/unique_fd.h"
+#include "profiler/cli/recorded_process.h"
+#include "profiler/cli/recording_spool.h"
+
+namespace unspool::profiler {
+
+// Thread rule: one thread.
+class KeptFiles {
+ public:
+  // Keeps at most half of the descriptors that the tool may have. `spool` must
+  // outlive it.
+  explicit KeptFiles(const RecordingSpool& spool);
+
+  // Opens what was recorded since the last call, and returns when to call
+  // again: soon after there was news, later when nothing happens, and so that
+  // looking takes no more than a fiftieth of the time.
+  // Not async-signal-safe: reads files, allocates.
+  std::chrono::nanoseconds Look();
+
+  // Where the file of a module can be opened as long as this object lives, for
+  // exporters::Symbolize. Not async-signal-safe: allocates.
+  exporters::FoundFile Find(const std::string& path,
+                            std::string_view build_id) const;
+
+ private:
+  using Key = std::pair<std::string, std::string>;  // path, build id in hex
+  struct Entry {
+    int tries = 0;
+    UniqueFd file;
+    const UniqueFd* root = nullptr;  // null: the tool's own
+  };
+  class Processes;
+
+  void LookThrough();
+  void Consider(const collectors::ModuleView& module, pid_t own_pid,
+                Processes& processes);
+  const UniqueFd* KeepRoot(const RecordedProcess& process);
+
+  const RecordingSpool& spool_;
+  size_t room_;  // descriptors
+  uint32_t seen_modules_ = 0;
+  std::chrono::nanoseconds interval_;
+  std::map<Key, Entry> entries_;
+  std::map<RootId, UniqueFd> roots_;
+};
+
+}  // namespace unspool::profiler
+
+#endif  // UNSPOOL_PROFILER_CLI_KEPT_FILES_H_

@@ -1,0 +1,22 @@
+// Reads clocks for all its time: what the vDSO does for libc.
+//
+// clock_reader [CPU seconds]
+
+#include "burn.h"
+
+static NOINLINE long read_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_nsec + 1;
+}
+
+int main(int argc, char** argv) {
+  const double seconds = argument(argc, argv, 1, 1);
+  long sum = 0;
+  while (thread_cpu_seconds() < seconds) {
+    for (int i = 0; i < 1000; ++i) sum += read_clock();
+  }
+  printf("done %d\n", sum != 0);
+  report_rusage();
+  return 0;
+}

@@ -42,6 +42,7 @@ constexpr size_t kModuleColors = 8;
 // A difference's strongest color is that of its largest change, but of this at
 // least: noise shall look like noise.
 constexpr double kLeastStrongChange = 0.05;
+constexpr double kLeastChange = 0.0005;  // smaller ones are not in the picture
 
 // By FrameKind, and what the legend says of each; as page/text.js has them.
 constexpr std::string_view kKindSigns[] = {"", "◆ ", "✂ ", "∅ ", "⋯ "};
@@ -160,7 +161,8 @@ class SvgWriter {
     return frames_.frames()[tree_.nodes[node].frame];
   }
 
-  // Nothing, or the share of the strongest color in thirds: "u1" … "d3".
+  // "o" where nothing changed, else how much, in thirds of the strongest color:
+  // "u1" to "u3" up, "d1" to "d3" down.
   std::string ColorOfChange(double change) const {
     const double strongest =
         std::max(layout_.largest_change(), kLeastStrongChange);
@@ -220,9 +222,13 @@ class SvgWriter {
     if (tree_.nodes[node].inlined) signs += "↳ ";
     if (layout_.is_guessed(node)) signs += "? ";
     if (!is_difference_) return signs;
-    if (layout_.share_before(node) == 0) signs += "new ";
-    if (layout_.share(node) == 0) signs += "gone ";
-    return signs + ChangeText(node) + " ";
+    const bool is_new = layout_.share_before(node) == 0;
+    const bool is_gone = layout_.share(node) == 0;
+    if (is_new) signs += "new ";
+    if (is_gone) signs += "gone ";
+    const bool is_same = std::abs(layout_.change(node)) < kLeastChange;
+    return is_same && !is_new && !is_gone ? signs
+                                          : signs + ChangeText(node) + " ";
   }
 
   // The values as they were before one profile was scaled to the other.

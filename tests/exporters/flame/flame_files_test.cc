@@ -178,7 +178,7 @@ TEST(FlameFiles, SvgOfADifferenceSaysWhatGrewAndShrank) {
   const std::string svg = Written(WriteFlameSvg, *diff);
   for (const char* text :
        {">app &lt;1&gt; → app2<", ">400ns → 2us cpu, each as 100%",
-        "<title>+0.00% main\n400ns (100.00%) → 2us (100.00%), +0.00%",
+        "<title>main\n400ns (100.00%) → 2us (100.00%), +0.00%",
         "100ns (25.00%) → 1.40us (70.00%), +45.00%", ">+45.00% grown</text>",
         "280ns (70.00%) → 500ns (25.00%), -45.00%", "<title>new +5.00% new\n",
         "<title>gone -5.00% gone\n", "class=\"u3\"", "class=\"d3\"",

@@ -103,6 +103,8 @@ class CheckTest(harness.Case):
              lambda p: setattr(p.locations[1], "lines", [(3, 7), (3, 7)])),
             ("locations that nothing refers to",
              lambda p: p.samples[0].locations.pop()),
+            ("mappings that nothing refers to: .2.",
+             lambda p: p.mappings.update({2: copy.copy(p.mappings[1])})),
             ("the first mapping", lambda p: setattr(
                 p.mappings[1], "filename", "[vdso]")),
             ("mapping of", lambda p: setattr(

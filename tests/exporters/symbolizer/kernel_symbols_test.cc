@@ -106,7 +106,8 @@ TEST_F(KernelSymbolsTest, NamesNothingOfAnotherKernelOrBoot) {
 }
 
 // A profile as perf's converters make it, of the kernel that runs here; where
-// addresses are hidden it has the mapping's name and says why.
+// it does not tell its addresses or build id it has the mapping's name and says
+// why.
 TEST(Symbolize, NamesTheKernelThatRunsHere) {
   const CommandResult start =
       RunCommand("grep -w _stext /proc/kallsyms | cut -c1-16");
@@ -114,9 +115,8 @@ TEST(Symbolize, NamesTheKernelThatRunsHere) {
       RunCommand("grep -w do_syscall_64 /proc/kallsyms | cut -c1-16");
   const std::string notes = ReadFile("/sys/kernel/notes");
   const size_t note = notes.find(std::string("\x14\0\0\0\3\0\0\0GNU", 12));
-  ASSERT_NE(note, notes.npos);
   std::string build_id;
-  for (size_t i = 0; i < 20; ++i) {
+  for (size_t i = 0; i < 20 && note != notes.npos; ++i) {
     char hex[3];
     std::snprintf(hex, sizeof(hex), "%02x",
                   static_cast<unsigned char>(notes.at(note + 12 + i)));
@@ -132,7 +132,7 @@ TEST(Symbolize, NamesTheKernelThatRunsHere) {
   profile.locations.push_back(
       {.address = std::stoull(entry.out, nullptr, 16) + 1, .mapping = 0});
   Symbolize(profile, nullptr);
-  const bool is_hidden = memory_start == 0;
+  const bool is_hidden = memory_start == 0 || build_id.empty();
   const std::string_view why =
       profile.FindComment("unspool.unnamed").value_or("");
   EXPECT_EQ(FrameTexts(profile, 0)[0],

@@ -41,8 +41,10 @@ using FileFinder = std::function<FoundFile(const std::string& path,
 void Symbolize(Profile& profile, const Progress& progress,
                const FileFinder& find = nullptr);
 
-// The whole file or none: written under a temporary name and renamed; a pipe or
-// device is written in place.
+// The whole file or none, also if a signal ends the program meanwhile: it has
+// no name until it is complete (open(2), O_TMPFILE), or, where the file system
+// cannot do that, a temporary one, and signals wait. A pipe or device is
+// written in place.
 absl::Status WriteFile(const std::string& path, std::string_view bytes);
 
 // Writes a format piece by piece; an error ends it.

@@ -83,8 +83,8 @@ class NamingPool::Worker {
     absl::StatusOr<std::shared_ptr<const ModuleTables>> tables =
         request.path == "[vdso]"
             ? ModuleTables::OpenVdso(request.build_id)
-            : ModuleTables::Open(request.path, request.build_id, kDebugRoot,
-                                 request.found);
+            : ModuleTables::Open(request.path, request.build_id,
+                                 &pool_.servers_, kDebugRoot, request.found);
     if (!tables.ok()) {
       pool_.answers_[module].status = tables.status();
       pool_.done_ += request.offsets.size();
@@ -271,6 +271,7 @@ void NamingPool::Stop(std::exception_ptr error) {
   const std::scoped_lock lock(mutex_);
   if (error_ == nullptr) error_ = std::move(error);
   stop_ = true;
+  servers_.Stop();
   changed_.notify_all();
 }
 

@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "exporters/name_table.h"
+#include "exporters/symbolizer/debuginfod.h"
 #include "exporters/symbolizer/found_file.h"
 #include "exporters/symbolizer/module_tables.h"
 
@@ -95,6 +96,7 @@ class NamingPool {
   uint32_t last_module_ = 0;  // of the task that was taken last
   std::exception_ptr error_;  // of the first worker that failed
   std::atomic<bool> stop_{false};
+  Debuginfod servers_;
   std::atomic<uint64_t> done_{0};
 };
 

@@ -1,6 +1,8 @@
 // The output file: complete under its name, or not there.
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,8 +27,72 @@ absl::Status WriteAll(int fd, const Render& render, const std::string& path) {
   return status.ok() && error != 0 ? absl::ErrnoToStatus(error, path) : status;
 }
 
-// Renders into a new file "`path`.tmpXXXXXX" and gives it the name `path`.
+// Holds back the signals by which users end programs, while this lives.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+      sigaddset(&signals, number);
+    }
+    pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+absl::Status Rename(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+  absl::Status status = absl::ErrnoToStatus(errno, to);
+  unlink(from.c_str());
+  return status;
+}
+
+std::string DescriptorPath(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
+
+// A file without a name in the folder of `path`, which is gone whatever ends
+// this process; -1 where the file system has none, or /proc, by which it would
+// get its name, is missing.
+int OpenUnnamed(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder =
+      slash == path.npos ? "." : path.substr(0, slash + 1);
+  const int fd = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd < 0 || access(DescriptorPath(fd).c_str(), F_OK) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+// Gives an unnamed file the name `path`, which another file may have.
+absl::Status NameFile(int fd, const std::string& path) {
+  const HeldSignals held;  // between two names
+  const std::string temporary = path + ".tmp" + std::to_string(getpid());
+  for (const std::string& name : {path, temporary}) {
+    if (linkat(AT_FDCWD, DescriptorPath(fd).c_str(), AT_FDCWD, name.c_str(),
+               AT_SYMLINK_FOLLOW) == 0) {
+      return name == path ? absl::OkStatus() : Rename(temporary, path);
+    }
+    if (errno != EEXIST) break;
+  }
+  return absl::ErrnoToStatus(errno, path);
+}
+
+absl::Status Close(int fd, const std::string& path, absl::Status status) {
+  if (close(fd) == 0 || !status.ok()) return status;
+  return absl::ErrnoToStatus(errno, path);
+}
+
+// Renders into a new file "`path`.tmpXXXXXX" and gives it the name `path`. No
+// signal ends the program meanwhile.
 absl::Status WriteFileAndRename(const std::string& path, const Render& render) {
+  const HeldSignals held;
   std::string temporary = path + ".tmpXXXXXX";
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
@@ -37,14 +103,18 @@ absl::Status WriteFileAndRename(const std::string& path, const Render& render) {
   if (status.ok() && fchmod(fd, 0666 & ~mask) != 0) {
     status = absl::ErrnoToStatus(errno, path);
   }
-  if (close(fd) != 0 && status.ok()) {
-    status = absl::ErrnoToStatus(errno, path);
-  }
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    status = absl::ErrnoToStatus(errno, path);
-  }
-  if (!status.ok()) unlink(temporary.c_str());
+  status = Close(fd, path, status);
+  if (status.ok()) return Rename(temporary, path);
+  unlink(temporary.c_str());
   return status;
+}
+
+absl::Status WriteNewFile(const std::string& path, const Render& render) {
+  const int fd = OpenUnnamed(path);
+  if (fd < 0) return WriteFileAndRename(path, render);
+  absl::Status status = WriteAll(fd, render, path);
+  if (status.ok()) status = NameFile(fd, path);
+  return Close(fd, path, status);
 }
 
 bool IsSpecialFile(const std::string& path) {
@@ -56,11 +126,7 @@ bool IsSpecialFile(const std::string& path) {
 absl::Status WriteInPlace(const std::string& path, const Render& render) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
-  absl::Status status = WriteAll(fd, render, path);
-  if (close(fd) != 0 && status.ok()) {
-    status = absl::ErrnoToStatus(errno, path);
-  }
-  return status;
+  return Close(fd, path, WriteAll(fd, render, path));
 }
 
 }  // namespace
@@ -72,7 +138,7 @@ std::string SerializePprof(const Profile& profile, bool gzip) {
 
 absl::Status WriteFile(const std::string& path, const Render& render) {
   return IsSpecialFile(path) ? WriteInPlace(path, render)
-                             : WriteFileAndRename(path, render);
+                             : WriteNewFile(path, render);
 }
 
 absl::Status WriteFile(const std::string& path, std::string_view bytes) {

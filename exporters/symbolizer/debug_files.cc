@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "exporters/symbolizer/debuginfod.h"
 #include "unwind/load/debug_link.h"
 #include "unwind/load/inflate.h"
 
@@ -34,7 +33,7 @@ std::string BuildIdHex(const unwind::ElfFile& elf) {
 
 void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
                       const std::string& path, std::string_view debug_root,
-                      const std::string& root) {
+                      const std::string& root, Debuginfod* servers) {
   const std::string debug_folder(debug_root);
   unwind::DebugFileQuery query = {.path = path.c_str(),
                                   .id = id,
@@ -45,7 +44,7 @@ void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
   dwarf_ = ReadDwarf(elf, path);
   const unwind::ElfFile* dwarf_elf = &elf;
   if (!dwarf_ && !has_debug_file_) {
-    has_debug_file_ = Download(elf.FindBuildId(), &debug_file_);
+    has_debug_file_ = Download(elf.FindBuildId(), servers, &debug_file_);
   }
   if (!dwarf_ && has_debug_file_) {
     dwarf_ = ReadDwarf(debug_file_.elf(), debug_file_.path());
@@ -54,15 +53,17 @@ void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
     query.root = debug_file_.root();
   }
   if (!dwarf_) return;
-  LoadAlt(*dwarf_elf, query);
+  LoadAlt(*dwarf_elf, query, servers);
   split_.Load(*dwarf_, path, query.path);
 }
 
-bool DebugFiles::Download(const unwind::BuildId& build_id,
+bool DebugFiles::Download(const unwind::BuildId& build_id, Debuginfod* servers,
                           unwind::DebugFile* file) {
+  if (servers == nullptr) return false;
   const absl::StatusOr<std::string> path =
-      FindByDebuginfod(unwind::ToText(build_id).text);
-  if (!path.ok() && !absl::IsNotFound(path.status())) {
+      servers->Find(unwind::ToText(build_id).text);
+  if (!path.ok() && !absl::IsNotFound(path.status()) &&
+      !absl::IsCancelled(path.status())) {
     problems_.emplace_back(path.status().message());
   }
   return path.ok() && file->Open(path->c_str(), build_id, Rejected());
@@ -82,11 +83,12 @@ void DebugFiles::LoadMiniSymbols(const unwind::ElfFile& elf,
 }
 
 void DebugFiles::LoadAlt(const unwind::ElfFile& elf,
-                         const unwind::DebugFileQuery& query) {
+                         const unwind::DebugFileQuery& query,
+                         Debuginfod* servers) {
   const auto link = unwind::ReadDebugAltLink(elf);
   if (!link) return;
   if (alt_file_.FindAlt(elf, query, Rejected()) ||
-      Download(link->build_id, &alt_file_)) {
+      Download(link->build_id, servers, &alt_file_)) {
     alt_ = ReadDwarf(alt_file_.elf(), alt_file_.path());
   } else {
     problems_.push_back(std::string(query.path) + ": the file " +

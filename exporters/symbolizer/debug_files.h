@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exporters/symbolizer/debuginfod.h"
 #include "exporters/symbolizer/dwarf_sections.h"
 #include "exporters/symbolizer/split_dwarf.h"
 #include "unwind/load/debug_file.h"
@@ -35,11 +36,12 @@ class DebugFiles {
 
   // Finds the files of the module `elf`, which is the file `id` at `path` and
   // must outlive this object, as `root` must, below which paths are looked up
-  // (see unwind::MappedFile). Called once.
+  // (see unwind::MappedFile). `servers` are asked for what is not here; null:
+  // none. Called once.
   // Not async-signal-safe: allocates, reads files.
   void Load(const unwind::ElfFile& elf, unwind::FileId id,
             const std::string& path, std::string_view debug_root,
-            const std::string& root);
+            const std::string& root, Debuginfod* servers);
 
   // Files that have symbols besides the module's own.
   std::vector<const unwind::ElfFile*> symbol_files() const;
@@ -58,9 +60,11 @@ class DebugFiles {
   std::vector<std::string> problems() const;
 
  private:
-  bool Download(const unwind::BuildId& build_id, unwind::DebugFile* file);
+  bool Download(const unwind::BuildId& build_id, Debuginfod* servers,
+                unwind::DebugFile* file);
   void LoadMiniSymbols(const unwind::ElfFile& elf, const std::string& path);
-  void LoadAlt(const unwind::ElfFile& elf, const unwind::DebugFileQuery& query);
+  void LoadAlt(const unwind::ElfFile& elf, const unwind::DebugFileQuery& query,
+               Debuginfod* servers);
   std::optional<DwarfSections> ReadDwarf(const unwind::ElfFile& elf,
                                          const std::string& path);
   unwind::RejectedFiles Rejected();

@@ -16,8 +16,9 @@ ModuleNames::ModuleNames(std::shared_ptr<const ModuleTables> tables)
 absl::StatusOr<std::unique_ptr<ModuleNames>> ModuleNames::Open(
     const std::string& path, std::string_view build_id,
     std::string_view debug_root) {
+  Debuginfod servers;
   absl::StatusOr<std::shared_ptr<const ModuleTables>> tables =
-      ModuleTables::Open(path, build_id, debug_root);
+      ModuleTables::Open(path, build_id, &servers, debug_root);
   if (!tables.ok()) return tables.status();
   return std::make_unique<ModuleNames>(*std::move(tables));
 }

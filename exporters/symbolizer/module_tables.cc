@@ -35,7 +35,7 @@ std::span<const uint8_t> VdsoBytes() {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const ModuleTables>> ModuleTables::Open(
-    const std::string& path, std::string_view build_id,
+    const std::string& path, std::string_view build_id, Debuginfod* servers,
     std::string_view debug_root, const FoundFile& found) {
   std::shared_ptr<ModuleTables> tables(new ModuleTables);
   const std::string& opened = found.file.empty() ? path : found.file;
@@ -45,7 +45,7 @@ absl::StatusOr<std::shared_ptr<const ModuleTables>> ModuleTables::Open(
   absl::Status status = tables->Load(tables->file_.bytes(), build_id);
   if (!status.ok()) return status;
   tables->debug_files_.Load(tables->elf_, tables->file_.id(), path, debug_root,
-                            found.root);
+                            found.root, servers);
   for (const unwind::ElfFile* file : tables->debug_files_.symbol_files()) {
     tables->symbols_.Add(*file);
   }

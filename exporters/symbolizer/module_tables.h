@@ -30,13 +30,14 @@ namespace unspool::exporters {
 class ModuleTables {
  public:
   // Opens the file at `path` and what belongs to it. `build_id` (hex) is the
-  // one that was recorded; "" takes any file. `found`: where it can be opened
+  // one that was recorded; "" takes any file. `servers` are asked for debug
+  // files that are not here; null: none. `found`: where it can be opened
   // instead.
   // NotFound and the like: no such file. InvalidArgument: not ELF, or not the
   // file that was recorded.
   // Not async-signal-safe: allocates, reads files.
   static absl::StatusOr<std::shared_ptr<const ModuleTables>> Open(
-      const std::string& path, std::string_view build_id,
+      const std::string& path, std::string_view build_id, Debuginfod* servers,
       std::string_view debug_root = kDebugRoot, const FoundFile& found = {});
 
   // The same for the [vdso] of this process.

@@ -195,18 +195,18 @@ void SplitDwarf::Link(const Skeleton& skeleton,
   const std::pair<const char*, uint64_t> kLinked[] = {
       {".debug_addr", skeleton.addresses},
       {".debug_ranges", skeleton.ranges},
-      // Names of files, if it has no table of its own.
+      // Names of files. A table of the .dwo file's own is that of its units of
+      // types (DWARF 5 §7.3.2.2).
       {".debug_line", skeleton.lines},
       {".debug_line_str", 0}};
   for (const auto& [name, offset] : kLinked) {
     const std::span<const uint8_t> bytes = dwarf_->Find(name);
-    const bool is_there = std::ranges::any_of(
-        *sections, [wanted = std::string_view(name)](const DwarfSection& s) {
-          return wanted == s.name;
-        });
-    if (!is_there && offset < bytes.size()) {
-      sections->push_back({.name = name, .bytes = bytes.subspan(offset)});
-    }
+    if (offset >= bytes.size()) continue;
+    std::erase_if(*sections,
+                  [wanted = std::string_view(name)](const DwarfSection& s) {
+                    return wanted == s.name;
+                  });
+    sections->push_back({.name = name, .bytes = bytes.subspan(offset)});
   }
 }
 

@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <ostream>
 #include <string>
 
 #include "exporters/export.h"
@@ -49,6 +52,42 @@ TEST_F(WritePprofTest, ReplacesAFileAndKeepsToTheUmask) {
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0640u);
   EXPECT_TRUE(LoadProfile(path).ok());
+}
+
+// Is interrupted while it writes.
+absl::Status WriteInterrupted(std::ostream& out) {
+  out << std::string(1 << 20, 'x');
+  out.flush();
+  raise(SIGINT);
+  out << "end";
+  return absl::OkStatus();
+}
+
+TEST_F(WritePprofTest, ASignalMeanwhileLeavesWhatWasThereAndNothingElse) {
+  WriteFileOrDie(folder_ + "/old", "old");
+  for (const char* name : {"/new", "/old"}) {
+    EXPECT_EXIT(
+        {
+          signal(SIGINT, SIG_DFL);
+          (void)WriteFile(folder_ + name, WriteInterrupted);
+        },
+        testing::KilledBySignal(SIGINT), "");
+  }
+  EXPECT_EQ(Listing(), "old\n");
+  EXPECT_EQ(ReadFile(folder_ + "/old"), "old");
+}
+
+TEST_F(WritePprofTest, WithoutProcASignalWaitsForTheWholeFile) {
+  EXPECT_EXIT(
+      {
+        signal(SIGINT, SIG_DFL);
+        if (geteuid() != 0 && unshare(CLONE_NEWUSER) != 0) _exit(1);
+        if (chroot(folder_.c_str()) != 0) _exit(2);
+        (void)WriteFile("/new", WriteInterrupted);
+      },
+      testing::KilledBySignal(SIGINT), "");
+  EXPECT_EQ(Listing(), "new\n");
+  EXPECT_EQ(ReadFile(folder_ + "/new"), std::string(1 << 20, 'x') + "end");
 }
 
 TEST_F(WritePprofTest, WritesADeviceInPlace) {

@@ -8,8 +8,10 @@
 
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "tests/exporters/symbolizer/program_folder.h"
 
 namespace unspool::exporters {
@@ -39,22 +41,39 @@ class DebuginfodTest : public ProgramFolder {
 
   void TearDown() override {
     unsetenv("DEBUGINFOD_URLS");
-    Run("kill $(cat pid)");
+    unsetenv("DEBUGINFOD_TIMEOUT");
+    Run("for pid in *pid; do kill $(cat $pid); done");
   }
 
   // Waits until the server has one.
-  std::string Port() {
+  std::string Port(const char* log = "log") {
+    AwaitLog(log, " port ");
+    const std::string text = ReadFile(Path(log));
+    const size_t port = text.find(" port ") + 6;
+    return text.substr(port, text.find(' ', port) - port);
+  }
+
+  void AwaitLog(const char* log, const char* text) {
     for (int i = 0; i < kMaxTries; ++i) {
-      const std::string log = ReadFile(Path("log"));
-      const size_t port = log.find(" port ");
-      const size_t end = log.find(' ', port + 6);
-      if (port != std::string::npos && end != std::string::npos) {
-        return log.substr(port + 6, end - port - 6);
-      }
+      if (ReadFile(Path(log)).find(text) != std::string::npos) return;
       usleep(10'000);
     }
-    ADD_FAILURE() << ReadFile(Path("log"));
-    return "";
+    ADD_FAILURE() << text << " is not in: " << ReadFile(Path(log));
+  }
+
+  // A server that takes connections, and says so, but never answers.
+  void AskSilentServer() {
+    WriteFileOrDie(Path("silent.py"), R"(import socket
+server = socket.create_server(("127.0.0.1", 0))
+print(f"at port {server.getsockname()[1]} ", flush=True)
+kept = []
+while True:
+    kept.append(server.accept())
+    print("asked", flush=True)
+)");
+    Run("{ python3 silent.py >silent.log 2>&1 & echo $! >silent.pid; }");
+    setenv("DEBUGINFOD_URLS",
+           ("http://127.0.0.1:" + Port("silent.log")).c_str(), 1);
   }
 
   // Puts what the server has for the program.
@@ -101,6 +120,29 @@ TEST_F(DebuginfodTest, WithAFileOfAnotherBuildIsReported) {
   Serve("cp /bin/true");
   EXPECT_THAT(ProblemsOf("bare"),
               ElementsAre(HasSubstr("is of another build: its build id")));
+}
+
+TEST_F(DebuginfodTest, ThatIsSilentIsGivenUpAndNotAskedAgain) {
+  AskSilentServer();
+  setenv("DEBUGINFOD_TIMEOUT", "1", 1);
+  Debuginfod servers;
+  EXPECT_TRUE(absl::IsDeadlineExceeded(servers.Find(id_).status()));
+  setenv("DEBUGINFOD_URLS", ("http://127.0.0.1:" + Port()).c_str(), 1);
+  const absl::Status second = servers.Find(id_).status();
+  EXPECT_THAT(std::string(second.message()), HasSubstr("are too slow"));
+  EXPECT_EQ(ReadFile(Path("log")).find("GET"), std::string::npos);
+}
+
+TEST_F(DebuginfodTest, ThatIsSilentIsLeftOnceAskedTo) {
+  AskSilentServer();
+  setenv("DEBUGINFOD_TIMEOUT", "3600", 1);
+  Debuginfod servers;
+  std::thread stopper([&] {
+    AwaitLog("silent.log", "asked");
+    servers.Stop();
+  });
+  EXPECT_TRUE(absl::IsCancelled(servers.Find(id_).status()));
+  stopper.join();
 }
 
 TEST_F(DebuginfodTest, ThatIsNotThereIsReported) {

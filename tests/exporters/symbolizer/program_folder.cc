@@ -91,7 +91,9 @@ std::string ProgramFolder::NameAt(const std::string& name,
 }
 
 std::vector<std::string> ProgramFolder::ProblemsOf(const std::string& name) {
-  const auto tables = ModuleTables::Open(Path(name), "", Path("debug"));
+  Debuginfod servers;
+  const auto tables =
+      ModuleTables::Open(Path(name), "", &servers, Path("debug"));
   EXPECT_TRUE(tables.ok()) << tables.status();
   if (!tables.ok()) return {};
   ModuleNames names(*tables);

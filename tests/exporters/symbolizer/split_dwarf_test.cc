@@ -143,11 +143,14 @@ constexpr auto kName = [](const auto& test) {
   return std::string(test.param.name);
 };
 
-INSTANTIATE_TEST_SUITE_P(Formats, BinutilsPackageTest,
-                         testing::Values(Format{"gcc4", "g++", "-gdwarf-4"},
-                                         Format{"clang4", "clang++-14",
-                                                "-gdwarf-4"}),
-                         kName);
+INSTANTIATE_TEST_SUITE_P(
+    Formats, BinutilsPackageTest,
+    testing::Values(
+        Format{"gcc4", "g++", "-gdwarf-4"},
+        Format{"clang4", "clang++-14", "-gdwarf-4"},
+        Format{"gcc4types", "g++", "-gdwarf-4 -fdebug-types-section"},
+        Format{"clang4types", "clang++-14", "-gdwarf-4 -fdebug-types-section"}),
+    kName);
 
 INSTANTIATE_TEST_SUITE_P(
     Formats, SplitDwarfTest,
@@ -157,6 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
         Format{"clang5", "clang++-14", "-gdwarf-5"},
         Format{"gcc4types", "g++", "-gdwarf-4 -fdebug-types-section"},
         Format{"gcc5types", "g++", "-gdwarf-5 -fdebug-types-section"},
+        Format{"clang4types", "clang++-14", "-gdwarf-4 -fdebug-types-section"},
         Format{"clang5types", "clang++-14", "-gdwarf-5 -fdebug-types-section"}),
     kName);
 

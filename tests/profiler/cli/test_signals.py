@@ -4,10 +4,38 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import unittest
 
 import cli
+
+
+class WhileNamesAreAskedFor(cli.Case):
+
+    def test_ctrl_c_leaves_a_silent_server_and_keeps_the_profile(self):
+        subprocess.run(["strip", "-o", "bare", cli.ACT], cwd=self.dir,
+                       check=True)
+        server = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(server.close)
+        server.settimeout(cli.TIMEOUT_SECONDS)
+        port = server.getsockname()[1]
+        tool = subprocess.Popen(
+            [cli.UNSPOOL, "record", "--", "./bare", "spin", "200"],
+            cwd=self.dir, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True, env={**os.environ,
+                            "DEBUGINFOD_URLS": f"http://127.0.0.1:{port}",
+                            "DEBUGINFOD_CACHE_PATH": str(self.dir / "cache"),
+                            "DEBUGINFOD_TIMEOUT": "3600",
+                            "no_proxy": "127.0.0.1"})
+        self.addCleanup(tool.kill)
+        connection, _ = server.accept()
+        self.addCleanup(connection.close)
+        tool.send_signal(signal.SIGINT)
+        _, err = tool.communicate(timeout=cli.TIMEOUT_SECONDS)
+        self.assertEqual(tool.returncode, 0, err)
+        self.assertNotIn("names are missing", err)
+        self.assertGreater(self.load().total("cpu"), 1e8)
 
 
 class FromProcesses(cli.Case):

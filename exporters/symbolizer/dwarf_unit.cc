@@ -1,13 +1,16 @@
 #include "exporters/symbolizer/dwarf_unit.h"
 
 #include <utility>
+#include <vector>
+
+#include "exporters/symbolizer/die_tree.h"
 
 namespace unspool::exporters {
 namespace {
 
 // Bounds for hostile files: compilers nest a few dozen deep, and the largest
 // units known (whole browsers after LTO) have some ten million DIEs.
-constexpr int kMaxDepth = 500;
+constexpr uint32_t kMaxDepth = 500;
 constexpr uint64_t kMaxDiesPerUnit = uint64_t{1} << 27;
 
 bool IsEnclosing(int tag) {
@@ -30,7 +33,7 @@ class DwarfUnit::Walker {
       : unit_(unit), code_(code), symbols_(symbols) {}
 
   void Run() {
-    WalkChildren(unit_.tree(), {});
+    ReadTree();
     for (const ScopeRange& range : ranges_) {
       if (is_kept_[range.function]) {
         unit_.scope_at_.Add(range.start, range.end, range.scope);
@@ -45,7 +48,6 @@ class DwarfUnit::Walker {
     uint32_t scope = kNoIndex;
     uint32_t function = kNoIndex;  // a scope, too
     uint32_t enclosing = kNoIndex;
-    int depth = 0;
   };
   struct ScopeRange {
     uint64_t start;
@@ -54,37 +56,36 @@ class DwarfUnit::Walker {
     uint32_t function;
   };
 
-  void WalkChildren(Dwarf_Die* parent, const Context& context) {
-    Dwarf_Die die;
-    if (context.depth > kMaxDepth || dwarf_child(parent, &die) != 0) return;
-    Dwarf_Off last_offset = 0;
-    do {
-      // A sibling attribute that points back would never end.
-      const Dwarf_Off offset = dwarf_dieoffset(&die);
-      if (offset <= last_offset || --dies_left_ == 0) return;
-      last_offset = offset;
-      WalkChildren(&die, Enter(&die, context));
-    } while (dwarf_siblingof(&die, &die) == 0);
+  void ReadTree() {
+    DieTree tree(unit_.tree());
+    DieTree::Entry entry;
+    std::vector<Context> around(1);  // by depth, from 1 on
+    for (uint64_t i = 0; i < kMaxDiesPerUnit && tree.Next(&entry); ++i) {
+      if (entry.depth > kMaxDepth) continue;
+      around.resize(entry.depth);
+      around.push_back(Enter(&entry, around.back()));
+    }
   }
 
   // Notes what the DIE is; returns what is around its children.
-  Context Enter(Dwarf_Die* die, Context context) {
-    ++context.depth;
-    const int tag = dwarf_tag(die);
+  Context Enter(DieTree::Entry* entry, Context context) {
+    const int tag = dwarf_tag(&entry->die);
     if (tag == DW_TAG_subprogram) {
-      NoteEnclosing(die, context.enclosing);
-      EnterScope(die, kNoIndex, &context);
+      NoteEnclosing(entry, context.enclosing);
+      EnterScope(entry, kNoIndex, &context);
     } else if (tag == DW_TAG_inlined_subroutine) {
-      EnterScope(die, context.scope, &context);
+      EnterScope(entry, context.scope, &context);
     } else if (IsEnclosing(tag)) {
-      unit_.enclosing_.push_back({*die, context.enclosing});
+      unit_.enclosing_.push_back({entry->die, context.enclosing});
       context.enclosing = static_cast<uint32_t>(unit_.enclosing_.size() - 1);
     }
     return context;
   }
 
   // `caller` is what the scope is inlined into; kNoIndex: a function.
-  void EnterScope(Dwarf_Die* die, uint32_t caller, Context* context) {
+  void EnterScope(DieTree::Entry* entry, uint32_t caller, Context* context) {
+    if (!entry->has_code) return;
+    Dwarf_Die* die = &entry->die;
     const auto index = static_cast<uint32_t>(unit_.scopes_.size());
     const bool is_function = caller == kNoIndex;
     const uint32_t function = is_function ? index : context->function;
@@ -124,17 +125,15 @@ class DwarfUnit::Walker {
     return name.empty() ? StringAttribute(die, DW_AT_name) : name;
   }
 
-  void NoteEnclosing(Dwarf_Die* die, uint32_t enclosing) {
-    if (enclosing != kNoIndex && dwarf_hasattr(die, DW_AT_name) != 0 &&
-        dwarf_hasattr(die, DW_AT_linkage_name) == 0) {
-      unit_.enclosing_of_.emplace(dwarf_dieoffset(die), enclosing);
+  void NoteEnclosing(DieTree::Entry* entry, uint32_t enclosing) {
+    if (enclosing != kNoIndex && entry->has_name && !entry->has_linkage_name) {
+      unit_.enclosing_of_.emplace(dwarf_dieoffset(&entry->die), enclosing);
     }
   }
 
   DwarfUnit& unit_;
   const CodeRange& code_;
   const SymbolTable& symbols_;
-  uint64_t dies_left_ = kMaxDiesPerUnit;
   std::vector<ScopeRange> ranges_;
   std::vector<bool>
       is_kept_;  // by scope; what is inlined goes with its function

@@ -135,8 +135,8 @@ class DwarfUnit::Walker {
   const CodeRange& code_;
   const SymbolTable& symbols_;
   std::vector<ScopeRange> ranges_;
-  std::vector<bool>
-      is_kept_;  // by scope; what is inlined goes with its function
+  // By scope; what is inlined goes with its function.
+  std::vector<bool> is_kept_;
   // By where its code begins, and ends.
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, uint32_t> function_at_;
 };

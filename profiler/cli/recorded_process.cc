@@ -36,6 +36,15 @@ bool HasBuildId(int fd, std::span<const uint8_t> build_id) {
   return std::ranges::equal(std::span(found.bytes).first(found.size), build_id);
 }
 
+// Whether an open file has this name, or had it when it was deleted.
+bool IsCalled(int fd, const std::string& path) {
+  std::error_code error;
+  const std::string name = std::filesystem::read_symlink(
+                               "/proc/self/fd/" + std::to_string(fd), error)
+                               .string();
+  return name == path || name == path + " (deleted)";
+}
+
 }  // namespace
 
 // The process may end meanwhile, for which the file's buffer throws (ESRCH) and
@@ -115,15 +124,22 @@ UniqueFd RecordedProcess::Open(const collectors::ModuleView& module) const {
   struct Place {
     std::string path;
     std::string root;
+    bool is_by_name;
   };
-  std::vector<Place> places = {
-      {folder_ + "/map_files/" + std::string(line.range), ""},
-      {path, folder_ + "/root"}};
-  // Of the program alone, which the build id says.
-  if (has_id) places.push_back({folder_ + "/exe", ""});
+  const std::string mapped = folder_ + "/map_files/" + std::string(line.range);
+  // Another file may be mapped there by now, even one with the same build id.
+  std::vector<Place> places = {{mapped, "", true},
+                               {path, folder_ + "/root", false}};
+  if (has_id) {
+    // What was renamed; and, of the program alone, where that is not allowed.
+    places.push_back({mapped, "", false});
+    places.push_back({folder_ + "/exe", "", false});
+  }
   for (const Place& place : places) {
     UniqueFd fd(unwind::OpenBelow(place.path.c_str(), place.root.c_str()));
-    if (!fd.is_valid()) continue;
+    if (!fd.is_valid() || (place.is_by_name && !IsCalled(fd.get(), path))) {
+      continue;
+    }
     if (!has_id || HasBuildId(fd.get(), module.build_id)) return fd;
   }
   return UniqueFd();

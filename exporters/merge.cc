@@ -78,13 +78,14 @@ std::string DescribeSampleTypes(const Profile& profile) {
   return text;
 }
 
+// Those of `b` are said first: it is what does not fit.
 absl::Status CheckCompatible(const Profile& a, const Profile& b) {
   const auto describe = [&](std::string_view what, const std::string& of_a,
                             const std::string& of_b) {
     return of_a == of_b
                ? absl::OkStatus()
                : absl::InvalidArgumentError(
-                     std::string(what) + " differ: " + of_a + " and " + of_b);
+                     std::string(what) + " differ: " + of_b + " and " + of_a);
   };
   absl::Status status =
       describe("sample types", DescribeSampleTypes(a), DescribeSampleTypes(b));

@@ -1,8 +1,6 @@
 // The output file: complete under its name, or not there.
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include "exporters/export.h"
 #include "exporters/fd_stream.h"
 #include "exporters/gzip.h"
+#include "exporters/held_signals.h"
 #include "exporters/pprof_format.h"
 
 namespace unspool::exporters {
@@ -26,25 +25,6 @@ absl::Status WriteAll(int fd, const Render& render, const std::string& path) {
   const int error = out.Finish();
   return status.ok() && error != 0 ? absl::ErrnoToStatus(error, path) : status;
 }
-
-// Holds back the signals by which users end programs, while this lives.
-class HeldSignals {
- public:
-  HeldSignals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
-      sigaddset(&signals, number);
-    }
-    pthread_sigmask(SIG_BLOCK, &signals, &before_);
-  }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 absl::Status Rename(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,6 +37,9 @@ int Main(int argc, char** argv) {
   } catch (const Failure& failure) {
     Tell(failure.what());
     return failure.exit_status();
+  } catch (const std::bad_alloc&) {
+    Tell("not enough memory; raise the limit (ulimit -v) or free some");
+    return kExitFailure;
   } catch (const std::exception& error) {
     Tell(std::string("internal error: ") + error.what());
     return kExitFailure;

@@ -73,6 +73,9 @@ std::string ParseChoice(std::string_view name, const std::string& text,
 }
 
 ExportFormat ParseFormat(const std::string& format, const std::string& output) {
+  if (output.empty()) {
+    BadValue("-o", output, "the name of a file to write, or - for stdout");
+  }
   const std::optional<ExportFormat> by_ending = FormatOfEnding(output);
   if (format == "pprof") return ExportFormat::kPprof;
   if (format == "folded") return ExportFormat::kFolded;
@@ -84,7 +87,7 @@ ExportFormat ParseFormat(const std::string& format, const std::string& output) {
              Join({"pprof", "folded", "html", "svg", "text"}));
   }
   if (by_ending.has_value()) return *by_ending;
-  if (output.empty() || output == "-") return ExportFormat::kText;
+  if (output == "-") return ExportFormat::kText;
   throw Failure(kExitUsage,
                 "cannot tell a format from the name " + Quoted(output) +
                     ": give --format pprof, folded, html, svg or text, or "

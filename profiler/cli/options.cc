@@ -46,7 +46,8 @@ struct ReportTexts {
   exporters::ReportRequest request;  // the rest, as it is
 };
 struct ViewTexts {
-  std::string file, base, output, format, value;
+  std::string file, base, format, value;
+  std::string output = "-";
   bool short_templates = false;
   std::vector<std::string> files;
 };
@@ -264,7 +265,7 @@ ExportOptions CheckExport(const ViewTexts& texts) {
   options.value = texts.value;
   options.short_templates = texts.short_templates;
   options.format = ParseFormat(texts.format, texts.output);
-  if (!texts.output.empty()) options.output = texts.output;
+  options.output = texts.output;
   return options;
 }
 

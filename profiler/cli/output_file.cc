@@ -12,6 +12,7 @@
 #include <memory>
 #include <system_error>
 
+#include "exporters/held_signals.h"
 #include "profiler/agent/output_name.h"
 #include "profiler/cli/message.h"
 
@@ -21,6 +22,7 @@ namespace {
 // 0, or why a file cannot be created beside `path`.
 int TryBeside(const std::string& path) {
   std::string trial = path + ".tmpXXXXXX";
+  const exporters::HeldSignals held;  // else it may stay
   const UniqueFd fd(mkostemp(trial.data(), O_CLOEXEC));
   if (!fd.is_valid()) return errno;
   return unlink(trial.c_str()) == 0 ? 0 : errno;

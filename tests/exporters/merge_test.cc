@@ -195,15 +195,15 @@ TEST(Merge, RefusesOtherTypesAndUnitsAndGoesOn) {
     const char* message;
   } kRows[] = {
       {wall,
-       "sample types differ: samples/count, cpu/nanoseconds and "
-       "samples/count, wall/nanoseconds"},
+       "sample types differ: samples/count, wall/nanoseconds and "
+       "samples/count, cpu/nanoseconds"},
       {micro,
-       "sample types differ: samples/count, cpu/nanoseconds and "
-       "samples/count, cpu/microseconds"},
+       "sample types differ: samples/count, cpu/microseconds and "
+       "samples/count, cpu/nanoseconds"},
       {fewer,
-       "sample types differ: samples/count, cpu/nanoseconds and "
-       "samples/count"},
-      {period, "period types differ: cpu/nanoseconds and wall/nanoseconds"},
+       "sample types differ: samples/count and "
+       "samples/count, cpu/nanoseconds"},
+      {period, "period types differ: wall/nanoseconds and cpu/nanoseconds"},
   };
   Merger merger;
   ASSERT_TRUE(merger.Add(cpu).ok());

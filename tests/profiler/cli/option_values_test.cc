@@ -38,7 +38,6 @@ TEST(ParseFormat, FlagBeatsEndingBeatsText) {
     ExportFormat expected;
   };
   const Row rows[] = {
-      {"", "", ExportFormat::kText},
       {"", "-", ExportFormat::kText},
       {"", "a.pb.gz", ExportFormat::kPprof},
       {"", "dir.txt/a.pb", ExportFormat::kPprof},
@@ -57,7 +56,9 @@ TEST(ParseFormat, FlagBeatsEndingBeatsText) {
         << row.format << " " << row.output;
   }
   EXPECT_THROW(ParseFormat("", "a.json"), Failure);
-  EXPECT_THROW(ParseFormat("json", ""), Failure);
+  EXPECT_THROW(ParseFormat("json", "-"), Failure);
+  EXPECT_THROW(ParseFormat("", ""), Failure);
+  EXPECT_THROW(ParseFormat("html", ""), Failure);
 }
 
 TEST(ParseRecordOutput, RefusesWhatRecordDoesNotWrite) {

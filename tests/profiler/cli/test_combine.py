@@ -53,7 +53,9 @@ class Merge(cli.Case):
         self.assert_one_line(
             self.run_tool("merge", "profile.pb.gz", "wall.pb.gz", "-o",
                           "sum.pb.gz"),
-            1, "'wall.pb.gz'", "cpu/nanoseconds", "wall/nanoseconds")
+            1, "'wall.pb.gz': sample types differ: samples/count, "
+            "wall/nanoseconds and samples/count, cpu/nanoseconds in "
+            "'profile.pb.gz'")
         self.assertFalse((self.dir / "sum.pb.gz").exists())
         self.assert_one_line(self.run_tool("diff", "profile.pb.gz",
                                            "wall.pb.gz"),

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 import unittest
 
 import cli
@@ -171,6 +172,34 @@ class FromTerminal(cli.Case):
         os.kill(job, signal.SIGCONT)
         text = self.read_until(terminal, r"status \d+\r\n")
         self.assertIn("on\r\n", text)
+
+
+class WhileTheOutputIsTried(cli.Case):
+    """Whether the output can be written is tried with a file that goes again."""
+
+    def test_nothing_is_left_behind(self):
+        run = self.record(cli.ACT, "spin", "20", flags=["-o", "p.pb.gz"])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for command in (["export", "p.pb.gz", "-o", "out/a.html"],
+                        ["merge", "p.pb.gz", "-o", "out/a.pb.gz"],
+                        ["record", "-o", "out/a.pb.gz", "--", cli.ACT]):
+            with self.subTest(command):
+                folder = self.dir / "out"
+                folder.mkdir(exist_ok=True)
+                # The file is there for that long, and the tracer is nobody's
+                # parent.
+                tool = subprocess.Popen(
+                    ["strace", "-D", "-qq", "-o", "/dev/null", "-e",
+                     "inject=unlink:delay_enter=500ms", cli.UNSPOOL, *command],
+                    cwd=self.dir, stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL)
+                while tool.poll() is None and not any(folder.iterdir()):
+                    time.sleep(0.01)
+                self.assertIsNone(tool.poll(), "no file was tried")
+                tool.send_signal(signal.SIGINT)
+                tool.wait(timeout=60)
+                self.assertEqual([path.name for path in folder.iterdir()
+                                  if ".tmp" in path.name], [])
 
 
 if __name__ == "__main__":

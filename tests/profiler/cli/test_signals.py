@@ -186,15 +186,15 @@ class WhileTheOutputIsTried(cli.Case):
             with self.subTest(command):
                 folder = self.dir / "out"
                 folder.mkdir(exist_ok=True)
-                # The file is there for that long, and the tracer is nobody's
-                # parent.
+                # So the file is there, and the tool not told yet, when the
+                # signal comes. -D: the tracer is not the tool's parent.
                 tool = subprocess.Popen(
                     ["strace", "-D", "-qq", "-o", "/dev/null", "-e",
-                     "inject=unlink:delay_enter=500ms", cli.UNSPOOL, *command],
+                     "inject=openat:delay_exit=50ms", cli.UNSPOOL, *command],
                     cwd=self.dir, stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL)
                 while tool.poll() is None and not any(folder.iterdir()):
-                    time.sleep(0.01)
+                    time.sleep(0.001)
                 self.assertIsNone(tool.poll(), "no file was tried")
                 tool.send_signal(signal.SIGINT)
                 tool.wait(timeout=60)

@@ -109,7 +109,8 @@ def compare(program, build, options):
                 ("go tool pprof", ["go", "tool", "pprof", "-symbolize=local",
                                    "-proto", "-output", folder / "go.pb.gz",
                                    raw]),
-                ("perf script", ["perf", "script", "--inline", "-i", perf])):
+                ("perf script", ["perf", "script", "--inline", "-F", "+srcline",
+                                 "-i", perf])):
             try:
                 theirs = run(peer, options.limit)
             except RuntimeError as error:

@@ -149,7 +149,8 @@ class OF04UnitsTest(harness.Case):
         result = subprocess.run(
             # The first tick comes at random within a period: of a long one.
             [harness.UNSPOOL, "record", "-F", "1", "-o", path, "--", "sleep",
-             "0.1"], capture_output=True, text=True, timeout=harness.RUN_TIMEOUT_SECONDS)
+             "0.1"],
+            capture_output=True, text=True, timeout=harness.RUN_TIMEOUT_SECONDS)
         self.assertEqual(result.returncode, 0)
         self.assertIn("hardly any CPU time", result.stderr)
         profile = pprof_decode.load(path)

@@ -34,8 +34,9 @@ bool SamplingEngine::ContinueAfterFork(int32_t helper_tid) {
   if (!is_on_main_stack)
     main_stack_ = own != nullptr ? own->stack : unwind::StackBounds{};
   threads_.KeepAfterFork(own);
-  if (own == nullptr)
+  if (own == nullptr) {
     return Adopt(process_.pid(), CountFrom::kBirth) != nullptr;
+  }
   threads_.set_tid(*own, process_.pid());
   own->stack = main_stack_;
   BeginTicks(*own, process_.pid());

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long names take: a program with 20,000 inlined templates and over 100 MB
-of debug data, sampled for 10 s, named by us, by `perf script` with inlined
-functions and by `go tool pprof`; and our names and lines beside addr2line's on
+of debug data, sampled for 10 s, named by us, by `perf script` with lines and
+inlined functions and by `go tool pprof`; and our names and lines beside addr2line's on
 every address.
 
     bench/exporters/names.py BUILD [--seconds S] [--frequency HZ]

@@ -37,9 +37,14 @@ struct Augmentation {
   char letters[kMaxAugmentationLetters] = {};
   size_t size = 0;
 
-  bool empty() const { return size == 0; }
   bool StartsWith(char letter) const {
     return size > 0 && letters[0] == letter;
+  }
+  bool Has(char letter) const {
+    for (size_t i = 0; i < size; ++i) {
+      if (letters[i] == letter) return true;
+    }
+    return false;
   }
   bool IsEh() const {
     return size == 2 && letters[0] == 'e' && letters[1] == 'h';
@@ -56,6 +61,18 @@ Augmentation ReadAugmentation(ByteReader& reader) {
     augmentation.letters[augmentation.size++] = static_cast<char>(letter);
   }
   return augmentation;
+}
+
+// Without 'z' nothing but letters that bring no data can be read past. GNU as
+// writes "S" into .debug_frame.
+bool IsReadable(const Augmentation& augmentation) {
+  if (augmentation.StartsWith('z') || augmentation.IsEh()) return true;
+  for (size_t i = 0; i < augmentation.size; ++i) {
+    if (augmentation.letters[i] != 'S' && augmentation.letters[i] != 'B') {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Reads what the letters after 'z' describe, in their order (LSB 5.0
@@ -139,13 +156,9 @@ bool ParseCie(ByteReader& reader, const CfiSection& section,
   cie->address_size = section.address_size;
   cie->version = reader.U8();
   const Augmentation augmentation = ReadAugmentation(reader);
-  if (!IsKnownVersion(cie->version)) return false;
-  if (augmentation.IsEh()) {
-    // GCC 2's augmentation: an address of exception data, then as without.
-    reader.Skip(cie->address_size);
-  } else if (!augmentation.empty() && !augmentation.StartsWith('z')) {
-    return false;
-  }
+  if (!IsKnownVersion(cie->version) || !IsReadable(augmentation)) return false;
+  // GCC 2's augmentation: an address of exception data, then as without.
+  if (augmentation.IsEh()) reader.Skip(cie->address_size);
   if (cie->version == 4) {
     cie->address_size = reader.U8();
     const uint8_t segment_selector_size = reader.U8();
@@ -162,6 +175,8 @@ bool ParseCie(ByteReader& reader, const CfiSection& section,
     ByteReader data(reader.Bytes(size), address);
     ReadAugmentationData(augmentation, data, section, cie);
     if (!data.ok()) return false;
+  } else {
+    cie->is_signal_frame = augmentation.Has('S');
   }
   cie->instructions = {reader.address(), entry.end() - reader.address()};
   return reader.ok() && cie->instructions.size <= entry.body.size;

@@ -74,8 +74,9 @@ struct Fde {
 // The parsers proper. `reader` holds the entry's bytes from its length field on
 // (ParseEntry; kEntryHeaderSize are enough), or its body. False if malformed,
 // or if nobody can say what it means: an unknown version, address size, or
-// augmentation without 'z'. Unknown letters after 'z' end the letters that are
-// understood; their data is skipped by its length. Async-signal-safe.
+// augmentation without 'z' but for letters that have no data. Unknown letters
+// after 'z' end the letters that are understood; their data is skipped by its
+// length. Async-signal-safe.
 inline constexpr size_t kEntryHeaderSize = 4 + 8 + 8;
 bool ParseEntry(ByteReader& reader, const CfiSection& section, CfiEntry* entry);
 bool ParseCie(ByteReader& reader, const CfiSection& section,

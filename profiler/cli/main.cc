@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "profiler/cli/cfi.h"
 #include "profiler/cli/message.h"
 #include "profiler/cli/options.h"
 #include "profiler/cli/record.h"
@@ -26,6 +27,7 @@ struct Runner {
   }
   int operator()(const MergeOptions& options) { return RunMerge(options); }
   int operator()(const DiffOptions& options) { return RunDiff(options); }
+  int operator()(const CfiOptions& options) { return RunCfi(options); }
   int operator()(const PrintOptions& options) { return RunPrint(options); }
 };
 

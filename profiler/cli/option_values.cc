@@ -50,6 +50,18 @@ uint32_t ParseNumber(std::string_view name, std::string_view text, uint32_t low,
   return number;
 }
 
+uint64_t ParseAddress(std::string_view name, std::string_view text) {
+  const std::string_view digits =
+      text.starts_with("0x") || text.starts_with("0X") ? text.substr(2) : text;
+  uint64_t address = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, address, 16);
+  if (error != std::errc() || rest != end) {
+    BadValue(name, text, "an address in hexadecimal digits, as 0x1234");
+  }
+  return address;
+}
+
 std::chrono::nanoseconds ParseSeconds(std::string_view name,
                                       std::string_view text) {
   constexpr double kMaxSeconds = 1e9;

@@ -20,6 +20,10 @@ namespace unspool::profiler {
 uint32_t ParseNumber(std::string_view name, std::string_view text, uint32_t low,
                      uint32_t high);
 
+// An address in hexadecimal digits, with or without 0x, as addr2line takes it.
+// Not async-signal-safe: allocates and throws.
+uint64_t ParseAddress(std::string_view name, std::string_view text);
+
 // A time in seconds, decimal fraction allowed: "2", "0.5". At most 10^9.
 // Not async-signal-safe: allocates and throws.
 std::chrono::nanoseconds ParseSeconds(std::string_view name,

@@ -27,6 +27,7 @@ class HelpFormatter : public CLI::Formatter {
         {"symbolize", "symbolize FILE -o OUT"},
         {"merge", "merge FILE... -o OUT"},
         {"diff", "diff [OPTIONS] BASE FILE"},
+        {"cfi", "cfi [OPTIONS] FILE"},
     };
     const auto usage = kUsage.find(app->get_name());
     return "Usage: unspool " +
@@ -50,6 +51,11 @@ struct ViewTexts {
   std::string output = "-";
   bool short_templates = false;
   std::vector<std::string> files;
+};
+struct CfiTexts {
+  std::string file;
+  std::optional<std::string> pc;
+  bool is_raw = false;
 };
 
 void AddRecord(CLI::App& app, RecordTexts& texts) {
@@ -190,6 +196,20 @@ void AddProfileMakers(CLI::App& app, ViewTexts& texts) {
   AddProfileOutput(merge, texts);
 }
 
+void AddCfi(CLI::App& app, CfiTexts& texts) {
+  CLI::App* cfi = app.add_subcommand(
+      "cfi", "Print the call-frame information that stacks are unwound by");
+  cfi->add_option("FILE", texts.file, "A program, library or object file")
+      ->required()
+      ->type_name("");
+  cfi->add_option("--pc", texts.pc,
+                  "Only what holds at this address, as the file has it (hex)")
+      ->type_name("ADDR");
+  cfi->add_flag("--raw", texts.is_raw, "Instructions, not the rows they make");
+  cfi->footer(
+      "In the words of readelf --debug-dump=frames-interp, and =frames.");
+}
+
 // The flag if it was given, else the variable if it is set (and not empty).
 // Calls use(name, text) with the place that a bad value has to be blamed on.
 template <typename Use>
@@ -259,6 +279,12 @@ ReportOptions CheckReport(const ViewTexts& view, const ReportTexts& report) {
   return options;
 }
 
+CfiOptions CheckCfi(const CfiTexts& texts) {
+  CfiOptions options = {.file = texts.file, .is_raw = texts.is_raw, .pc = {}};
+  if (texts.pc) options.pc = ParseAddress("--pc", *texts.pc);
+  return options;
+}
+
 ExportOptions CheckExport(const ViewTexts& texts) {
   ExportOptions options;
   options.file = texts.file;
@@ -272,14 +298,14 @@ ExportOptions CheckExport(const ViewTexts& texts) {
 // CLI11 would call an unknown command a surplus argument.
 void CheckCommandName(const std::vector<std::string>& arguments) {
   constexpr const char* kKnown =
-      "use record, report, export, diff, merge or symbolize";
+      "use record, report, export, diff, merge, symbolize or cfi";
   if (arguments.empty()) {
     throw Failure(kExitUsage, std::string("no command given: ") + kKnown +
                                   " (see 'unspool --help')");
   }
   const std::string& name = arguments[0];
   for (const char* known : {"record", "report", "export", "diff", "merge",
-                            "symbolize", "-h", "--help", "--version"}) {
+                            "symbolize", "cfi", "-h", "--help", "--version"}) {
     if (name == known) return;
   }
   throw Failure(kExitUsage, "unknown command " + Quoted(name) + ": " + kKnown +
@@ -289,7 +315,7 @@ void CheckCommandName(const std::vector<std::string>& arguments) {
 Options Parse(CLI::App& app, std::vector<std::string> arguments,
               std::vector<std::string> command, const RecordTexts& record,
               const ViewTexts& view, const ReportTexts& report,
-              const Environment& environment) {
+              const CfiTexts& cfi, const Environment& environment) {
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   app.parse(std::move(arguments));
   if (app.got_subcommand("record")) {
@@ -305,6 +331,7 @@ Options Parse(CLI::App& app, std::vector<std::string> arguments,
   if (app.got_subcommand("merge")) {
     return MergeOptions{view.files, ParseProfileOutput("-o", view.output)};
   }
+  if (app.got_subcommand("cfi")) return CheckCfi(cfi);
   if (app.got_subcommand("diff")) {
     return DiffOptions{view.base, CheckExport(view)};
   }
@@ -349,14 +376,16 @@ Options ParseOptions(const std::vector<std::string>& arguments,
   RecordTexts record;
   ViewTexts view;
   ReportTexts report;
+  CfiTexts cfi;
   AddRecord(app, record);
   AddReport(app, view, report);
   AddViews(app, view);
   AddProfileMakers(app, view);
+  AddCfi(app, cfi);
 
   try {
     return Parse(app, {arguments.begin(), split}, std::move(command), record,
-                 view, report, environment);
+                 view, report, cfi, environment);
   } catch (const CLI::CallForHelp&) {
     const auto used = app.get_subcommands();
     return PrintOptions{used.empty() ? app.help() : used[0]->help()};

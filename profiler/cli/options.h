@@ -59,6 +59,12 @@ struct DiffOptions {
   ExportOptions view;  // its file is what is compared with the base
 };
 
+struct CfiOptions {
+  std::string file;
+  bool is_raw = false;  // instructions, not rows
+  std::optional<uint64_t> pc;
+};
+
 // --help and --version.
 struct PrintOptions {
   std::string text;
@@ -66,7 +72,7 @@ struct PrintOptions {
 
 using Options =
     std::variant<RecordOptions, ReportOptions, ExportOptions, SymbolizeOptions,
-                 MergeOptions, DiffOptions, PrintOptions>;
+                 MergeOptions, DiffOptions, CfiOptions, PrintOptions>;
 
 // Returns the value of an environment variable, nullptr if it is not set.
 using Environment = std::function<const char*(const char* name)>;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares our reading of .eh_frame with readelf's, entry by entry.
+"""Compares `unspool cfi` with readelf, entry by entry.
 
-usage: compare.py --cfi-rows BINARY [--theirs FILE] rows|opcodes FILE
+usage: compare.py --unspool BINARY [--theirs FILE] rows|opcodes FILE
 
-Exits 0 if cfi_rows and readelf say the same about each CIE and FDE of FILE, 1
+Exits 0 if unspool and readelf say the same about each CIE and FDE of FILE, 1
 if they differ or either fails; prints one line of counts, and the first
 differences. --theirs gives readelf another file: for tests of this script.
 
-Both sides print the same text (see cfi_rows.cc), so blocks are compared as
+Both sides print the same text (profiler/cli/cfi_dump.h), so blocks are compared as
 bytes and nothing is normalised away. Streaming: memory does not grow with the
 file.
 """
@@ -20,8 +20,8 @@ import sys
 import tempfile
 
 READELF_DUMP = {"rows": "frames-interp", "opcodes": "frames"}
+OUR_FLAGS = {"rows": [], "opcodes": ["--raw"]}
 SECTION = b"Contents of the "
-OUR_SECTION = SECTION + b".eh_frame section"
 CHUNK_SIZE = 1 << 20
 # Where "FDE" stands in "00000018 0000000000000024 0000001c FDE cie=…".
 KIND = slice(35, 38)
@@ -71,7 +71,7 @@ def show(line):
 
 
 def blocks(stream):
-    """Entries of the .eh_frame sections in a dump, without the blank lines."""
+    """Sections' heads and entries in a dump, without the blank lines."""
     rest = b""
     inside = False
     while True:
@@ -80,9 +80,9 @@ def blocks(stream):
         rest = parts.pop() if chunk else b""
         for part in parts:
             block = part.strip(b"\n")
-            if block.startswith(SECTION):
-                inside = block.startswith(OUR_SECTION)
-            elif inside and block:
+            # Before the first section readelf may say that one has no bytes.
+            inside = inside or block.startswith(SECTION)
+            if inside and block:
                 yield block
         if not chunk:
             return
@@ -117,9 +117,9 @@ def compare_streams(our_stream, their_stream, result):
             our = next(ours, None)
 
 
-def compare(cfi_rows, mode, path, their_path=None):
+def compare(unspool, mode, path, their_path=None):
     """Runs both tools on a file and returns the Result."""
-    our_command = [cfi_rows, mode, path]
+    our_command = [unspool, "cfi", *OUR_FLAGS[mode], path]
     their_command = [
         "readelf",
         "--debug-dump=no-follow-links",
@@ -148,13 +148,13 @@ def compare(cfi_rows, mode, path, their_path=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cfi-rows", required=True)
+    parser.add_argument("--unspool", required=True)
     parser.add_argument("--theirs")
     parser.add_argument("mode", choices=READELF_DUMP)
     parser.add_argument("file")
     options = parser.parse_args()
 
-    result = compare(options.cfi_rows, options.mode, options.file, options.theirs)
+    result = compare(options.unspool, options.mode, options.file, options.theirs)
     print(
         f"{options.file}: {result.fdes} FDEs, {result.lines} {options.mode}, "
         f"{result.differences} differences"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares our reading of .eh_frame with readelf's for every file of a machine.
+"""Compares `unspool cfi` with readelf for every ELF file of a machine.
 
-usage: compare_all.py --cfi-rows BINARY [--jobs N] [DIRECTORY…]
+usage: compare_all.py --unspool BINARY [--jobs N] [DIRECTORY…]
 
-Goes through the x86-64 programs and shared objects below the directories
-(default: /usr/bin /usr/sbin /usr/lib /usr/libexec), in both modes of compare.py.
+Goes through the x86-64 programs, shared objects, debug files and object files
+below the directories (default: /usr /opt), in both modes of compare.py.
 Prints what differs, then totals. Exits 0 if nothing does. Takes minutes.
 """
 
@@ -18,14 +18,12 @@ import time
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import compare  # noqa: E402
 
-DIRECTORIES = ["/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec"]
-# What an unwinder meets. Object files and kernel modules (ET_REL) are not linked
-# yet: their .eh_frame waits for relocations.
-LINKED_TYPES = (2, 3)  # ET_EXEC, ET_DYN
+DIRECTORIES = ["/usr", "/opt"]
+TYPES = (1, 2, 3)  # ET_REL, ET_EXEC, ET_DYN
 EM_X86_64 = 62
 
 
-def is_linked_elf(path):
+def is_elf(path):
     try:
         with open(path, "rb") as file:
             header = file.read(20)
@@ -34,7 +32,7 @@ def is_linked_elf(path):
     if len(header) < 20 or header[:6] != b"\x7fELF\x02\x01":
         return False
     kind, machine = struct.unpack("<HH", header[16:20])
-    return kind in LINKED_TYPES and machine == EM_X86_64
+    return kind in TYPES and machine == EM_X86_64
 
 
 def find_files(directories):
@@ -50,7 +48,7 @@ def find_files(directories):
                 if (status.st_dev, status.st_ino) in seen:
                     continue
                 seen.add((status.st_dev, status.st_ino))
-                if is_linked_elf(path):
+                if is_elf(path):
                     yield path
 
 
@@ -62,7 +60,7 @@ def has_nothing_to_compare(result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cfi-rows", required=True)
+    parser.add_argument("--unspool", required=True)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("directories", nargs="*", default=DIRECTORIES)
     options = parser.parse_args()
@@ -75,7 +73,7 @@ def main():
 
     def compare_file(path):
         return [
-            (mode, compare.compare(options.cfi_rows, mode, path)) for mode in totals
+            (mode, compare.compare(options.unspool, mode, path)) for mode in totals
         ]
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

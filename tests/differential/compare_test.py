@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of compare.py: what differs must be seen.
 
-usage: compare_test.py CFI_ROWS EVERY_INSTRUCTION EVERY_INSTRUCTION_ALTERED
+usage: compare_test.py UNSPOOL EVERY_INSTRUCTION EVERY_INSTRUCTION_ALTERED
 """
 
 import io
@@ -14,7 +14,7 @@ import unittest
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import compare  # noqa: E402
 
-CFI_ROWS, PLAIN, ALTERED = sys.argv[1:4]
+UNSPOOL, PLAIN, ALTERED = sys.argv[1:4]
 
 HEAD = b"Contents of the .eh_frame section:\n\n\n"
 FDE = b"%08x 0000000000000014 0000001c FDE cie=00000000 pc=%016x..%016x\n"
@@ -67,21 +67,26 @@ class CompareStreams(unittest.TestCase):
         self.assertGreater(compare_texts(whole[:-80], whole).differences, 0)
         self.assertGreater(compare_texts(b"", whole).differences, 0)
 
-    def test_leaves_other_sections_out(self):
-        other = b"Contents of the .debug_frame section:\n\n\n" + dump(1)[len(HEAD) :]
-        result = compare_texts(dump(0x1000), other + dump(0x1000) + other)
+    def test_compares_every_section(self):
+        both = dump(0x1000) + dump(0x2000).replace(b".eh_frame", b".debug_frame")
+        result = compare_texts(both, both)
         self.assertTrue(result.ok())
-        self.assertEqual(result.fdes, 1)
+        self.assertEqual(result.fdes, 2)
+        self.assertGreater(compare_texts(dump(0x1000), both).differences, 0)
+        self.assertGreater(compare_texts(both, dump(0x1000)).differences, 0)
+
+    def test_skips_what_stands_before_the_first_section(self):
+        said = b"\nSection '.eh_frame' has no debugging data.\n\n"
+        self.assertTrue(compare_texts(dump(0x1000), said + dump(0x1000)).ok())
 
     def test_does_not_depend_on_where_reads_end(self):
         text = dump(*range(0x1000, 0x1400, 16))
         size = compare.CHUNK_SIZE
+        whole = list(compare.blocks(io.BytesIO(text)))
+        self.assertEqual(len(whole), 1 + 64 + 1)  # head, FDEs, terminator
         try:
             for compare.CHUNK_SIZE in (1, 7, 100):
-                self.assertEqual(
-                    b"".join(compare.blocks(io.BytesIO(text))),
-                    text[len(HEAD) :].replace(b"\n\n", b"").rstrip(b"\n"),
-                )
+                self.assertEqual(list(compare.blocks(io.BytesIO(text))), whole)
         finally:
             compare.CHUNK_SIZE = size
 
@@ -90,7 +95,7 @@ class CompareFiles(unittest.TestCase):
     def test_finds_the_one_altered_offset(self):
         for mode, ours in (("rows", "rsp+16   c-16"), ("opcodes", "at cfa-16")):
             with self.subTest(mode):
-                result = compare.compare(CFI_ROWS, mode, PLAIN, ALTERED)
+                result = compare.compare(UNSPOOL, mode, PLAIN, ALTERED)
                 self.assertEqual(result.differences, 1)
                 self.assertEqual(result.failures, [])
                 self.assertIn(ours, result.reports[0])
@@ -101,14 +106,14 @@ class CompareFiles(unittest.TestCase):
             cut = os.path.join(directory, "cut")
             with open(PLAIN, "rb") as source, open(cut, "wb") as target:
                 target.write(source.read(100))
-            self.assertTrue(compare.compare(CFI_ROWS, "rows", cut).failures)
-        self.assertTrue(compare.compare(CFI_ROWS, "rows", "/missing").failures)
+            self.assertTrue(compare.compare(UNSPOOL, "rows", cut).failures)
+        self.assertTrue(compare.compare(UNSPOOL, "rows", "/missing").failures)
         self.assertTrue(compare.compare("/bin/false", "rows", PLAIN).failures)
 
     def test_exit_status_tells(self):
         def status(*arguments):
             script = compare.__file__
-            command = [sys.executable, script, "--cfi-rows", CFI_ROWS, *arguments]
+            command = [sys.executable, script, "--unspool", UNSPOOL, *arguments]
             return subprocess.run(command, stdout=subprocess.DEVNULL).returncode
 
         self.assertEqual(status("rows", PLAIN), 0)

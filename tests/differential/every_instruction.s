@@ -1,7 +1,10 @@
 # Each call-frame instruction and each DWARF operation that CFI may use, most of
 # which compilers hardly ever write. Operands differ so that a mix-up shows.
 # With ALTERED defined one offset is another one: compare_test.py's proof that a
-# difference is seen.
+# difference is seen. With DEBUG_FRAME defined it is in .debug_frame, too.
+.ifdef DEBUG_FRAME
+	.cfi_sections .eh_frame, .debug_frame
+.endif
 	.text
 	.globl	every_instruction
 	.type	every_instruction, @function

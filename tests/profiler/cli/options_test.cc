@@ -102,6 +102,17 @@ TEST(ParseOptions, ReportAndExportTakeTheirFile) {
   EXPECT_EQ(exporter.format, ExportFormat::kText);
 }
 
+TEST(ParseOptions, CfiTakesAFileAndAnAddress) {
+  const auto whole = std::get<CfiOptions>(Parse({"cfi", "a"}));
+  EXPECT_EQ(whole.file, "a");
+  EXPECT_FALSE(whole.is_raw);
+  EXPECT_EQ(whole.pc, std::nullopt);
+  const auto one =
+      std::get<CfiOptions>(Parse({"cfi", "a", "--raw", "--pc", "0xfF"}));
+  EXPECT_TRUE(one.is_raw);
+  EXPECT_EQ(one.pc, 255u);
+}
+
 TEST(ParseOptions, HelpIsOfTheCommandThatWasNamed) {
   const auto help = std::get<PrintOptions>(Parse({"export", "--help"}));
   EXPECT_THAT(help.text, HasSubstr("Usage: unspool export [OPTIONS] FILE"));

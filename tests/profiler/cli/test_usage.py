@@ -11,7 +11,7 @@ class Usage(cli.Case):
         # name, arguments, words of the line
         ("no command", [], ["no command", "record, report, export"]),
         ("unknown command", ["recrod"], ["unknown command 'recrod'", "--help"]),
-        ("command of later", ["cfi"], ["unknown command 'cfi'"]),
+        ("command of later", ["serve"], ["unknown command 'serve'"]),
         ("unknown flag", ["record", "--wall"], ["--wall", "record --help"]),
         ("flag of later", ["record", "--timeline"], ["--timeline"]),
         ("unknown flag before the command", ["--fast"], ["--fast", "--help"]),
@@ -105,6 +105,7 @@ class Help(cli.Case):
             (["merge", "--help"], ["merge FILE... -o OUT", "-o"]),
             (["diff", "--help"], ["diff [OPTIONS] BASE FILE", "-o"]),
             (["symbolize", "--help"], ["symbolize FILE -o OUT", "-o"]),
+            (["cfi", "--help"], ["cfi [OPTIONS] FILE", "--pc", "--raw"]),
             (["export", "--help"], ["-o", "--format", "--value", ".folded"]),
         ]
         for arguments, words in rows:

@@ -2,22 +2,21 @@
 // --debug-dump=frames` (binutils 2.40), and x86-64's register names.
 //
 // Written from the specifications (DWARF 5 §7.7.1, §7.24; psABI §3.6.2) apart
-// from the unwinder's own interpreter, so that the two can be held against each
-// other.
+// from the unwinder's own interpreter, whose rows stand beside it: an error has
+// to be made twice to stay unseen.
 
-#ifndef UNSPOOL_TESTS_DIFFERENTIAL_CFI_TEXT_H_
-#define UNSPOOL_TESTS_DIFFERENTIAL_CFI_TEXT_H_
+#ifndef UNSPOOL_PROFILER_CLI_CFI_TEXT_H_
+#define UNSPOOL_PROFILER_CLI_CFI_TEXT_H_
 
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "unwind/byte_reader.h"
 #include "unwind/cfi_entry.h"
 
-namespace unspool::unwind {
+namespace unspool::profiler {
 
 // Above every DWARF register number of x86-64 (k7 is 125).
 inline constexpr size_t kColumnCount = 128;
@@ -27,7 +26,7 @@ using Columns = std::bitset<kColumnCount>;
 std::string RegisterName(uint64_t number);
 std::string LongRegisterName(uint64_t number);
 
-// Appends snprintf's text.
+// Appends snprintf's text, of 255 characters at most.
 [[gnu::format(printf, 2, 3)]] void Append(std::string* out, const char* format,
                                           ...);
 
@@ -38,20 +37,17 @@ void AppendPadded(std::string* out, const std::string& text, size_t width);
 
 // What instructions are relative to, and where they have got to.
 struct InstructionContext {
-  const CfiSection* section;
-  const Cie* cie;
+  const unwind::CfiSection* section;
+  const unwind::Cie* cie;
   uint64_t pc;
-  // Asked for each expression, with the range of its bytes: may the text show
-  // what they say? If not, "<in no row>" stands there.
-  std::function<bool(const AddressRange&)> is_known_expression;
 };
 
 // Appends one line for the next instruction, without indent and newline, moves
 // context->pc as it says, and marks the register whose rule it sets. False if
 // the bytes make no sense.
-bool AppendInstruction(ByteReader& reader, InstructionContext* context,
+bool AppendInstruction(unwind::ByteReader& reader, InstructionContext* context,
                        Columns* columns, std::string* out);
 
-}  // namespace unspool::unwind
+}  // namespace unspool::profiler
 
-#endif  // UNSPOOL_TESTS_DIFFERENTIAL_CFI_TEXT_H_
+#endif  // UNSPOOL_PROFILER_CLI_CFI_TEXT_H_

@@ -1,4 +1,4 @@
-#include "tests/differential/cfi_text.h"
+#include "profiler/cli/cfi_text.h"
 
 #include <array>
 #include <cstdarg>
@@ -7,8 +7,11 @@
 
 #include "unwind/pointer_encoding.h"
 
-namespace unspool::unwind {
+namespace unspool::profiler {
 namespace {
+
+using unwind::ByteReader;
+using unwind::Cie;
 
 // Operands of one instruction or operation, in the order of its text:
 //   %r register, %R register whose rule is set, %n the same as %r with its
@@ -241,10 +244,10 @@ class Writer {
   }
 
   void SetLocation() {
-    context_.pc =
-        ReadEncodedPointer(reader_, context_.cie->fde_encoding,
-                           context_.section->bases, context_.cie->address_size)
-            .value;
+    context_.pc = unwind::ReadEncodedPointer(
+                      reader_, context_.cie->fde_encoding,
+                      context_.section->bases, context_.cie->address_size)
+                      .value;
     Append(out_, "%016lx", context_.pc);
   }
 
@@ -252,10 +255,6 @@ class Writer {
     const uint64_t size = reader_.Uleb128();
     const uint64_t address = reader_.address();
     ByteReader block(reader_.Bytes(size), address);
-    if (!context_.is_known_expression({address, size})) {
-      *out_ += "<in no row>";
-      return;
-    }
     Writer writer(block, &context_, &columns_, out_);
     for (const char* separator = ""; !block.empty(); separator = "; ") {
       *out_ += separator;
@@ -301,9 +300,9 @@ void Append(std::string* out, const char* format, ...) {
   char text[256];
   va_list arguments;
   va_start(arguments, format);
-  const int size = vsnprintf(text, sizeof(text), format, arguments);
+  vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  out->append(text, static_cast<size_t>(size));
+  out->append(text);
 }
 
 void AppendHex(std::string* out, uint64_t value, int digits) {
@@ -323,4 +322,4 @@ bool AppendInstruction(ByteReader& reader, InstructionContext* context,
   return reader.ok();
 }
 
-}  // namespace unspool::unwind
+}  // namespace unspool::profiler

@@ -1,36 +1,37 @@
-// cfi_rows rows|opcodes FILE: what this project reads from FILE's .eh_frame, in
-// the text of `readelf --debug-dump=frames-interp` or `--debug-dump=frames`
-// (binutils 2.40), for compare.py to hold against readelf's own.
-//
-// `rows` prints what CfiMachine makes of every FDE. `opcodes` prints the
-// instructions in words, and an expression only where one of CfiMachine's rows
-// has just these bytes for it.
+#include "profiler/cli/cfi_dump.h"
 
 #include <cinttypes>
-#include <cstdio>
-#include <cstring>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "tests/differential/cfi_text.h"
+#include "profiler/cli/cfi_text.h"
+#include "profiler/cli/message.h"
 #include "unwind/byte_source.h"
 #include "unwind/cfi_entry.h"
 #include "unwind/cfi_machine.h"
 #include "unwind/cfi_row.h"
-#include "unwind/load/elf_file.h"
-#include "unwind/load/mapped_file.h"
 #include "unwind/pointer_encoding.h"
 
-namespace unspool::unwind {
+namespace unspool::profiler {
 namespace {
+
+using unwind::AddressRange;
+using unwind::ByteReader;
+using unwind::CfaRule;
+using unwind::CfiEntry;
+using unwind::CfiFormat;
+using unwind::CfiSection;
+using unwind::Cie;
+using unwind::Fde;
+using unwind::RegisterRule;
+using unwind::RuleKind;
 
 // All columns that an x86-64 compiler may write, where the unwinder's own
 // architecture keeps those that it restores.
 struct AllColumns {
   static constexpr size_t kRegisterCount = kColumnCount;
 };
-using Machine = CfiMachine<AllColumns>;
+using Machine = unwind::CfiMachine<AllColumns>;
 using Row = Machine::Row;
 
 // With its sign, whichever it is.
@@ -66,34 +67,44 @@ std::string CfaText(const CfaRule& cfa) {
 
 class Dump {
  public:
-  Dump(const ElfRange& section, bool rows)
-      : source_(section.bytes, section.address), rows_(rows) {
-    section_.address = section.address;
-    section_.size = section.bytes.size();
-  }
+  Dump(const CfiContents& contents, const CfiDumpRequest& request,
+       std::ostream& out)
+      : contents_(contents),
+        section_(contents.section),
+        request_(request),
+        source_(contents.bytes, contents.section.address),
+        stream_(out) {}
 
-  // False if the section is malformed; then what was printed ends there.
-  bool Print() {
-    out_ = "Contents of the .eh_frame section:\n\n";
+  CfiDumpResult Print() {
+    out_ = "Contents of the " + contents_.name + " section:\n\n";
     uint64_t next = section_.address;
-    bool ok = true;
-    while (ok && next - section_.address < section_.size) {
+    while (next - section_.address < section_.size && stream_.good()) {
       CfiEntry entry;
-      ok = ReadEntry(source_, section_, next, &entry) && PrintEntry(entry);
+      if (!ReadEntry(source_, section_, next, &entry)) {
+        result_.is_cut = true;
+        NoteBad(next);
+        break;
+      }
       next = entry.end();
+      if (entry.kind != CfiEntry::Kind::kTerminator) {
+        PrintEntry(entry);
+      } else {
+        if (!request_.pc) PrintTerminator(entry);
+        if (contents_.ends_at_terminator) break;
+        next = SkipZeros(next);
+      }
       if (out_.size() > kFlushAt) Flush();
     }
-    if (!ok) Append(&out_, "malformed at offset %#" PRIx64, Offset(next));
     out_ += '\n';
     Flush();
-    return ok;
+    return result_;
   }
 
  private:
   static constexpr size_t kFlushAt = 1 << 16;
 
   void Flush() {
-    fwrite(out_.data(), 1, out_.size(), stdout);
+    stream_ << out_;
     out_.clear();
   }
 
@@ -103,23 +114,49 @@ class Dump {
     return {source_.Window(range.address, range.size), range.address};
   }
 
-  bool PrintEntry(const CfiEntry& entry) {
-    if (entry.kind == CfiEntry::Kind::kTerminator) {
-      Append(&out_, "\n%08" PRIx64 " ZERO terminator\n\n",
-             Offset(entry.address));
-      return true;
+  void NoteBad(uint64_t address) {
+    Append(&out_, "\n%08" PRIx64 " malformed\n", Offset(address));
+    if (result_.bad_entries++ == 0) result_.first_bad_offset = Offset(address);
+  }
+
+  void PrintTerminator(const CfiEntry& entry) {
+    Append(&out_, "\n%08" PRIx64 " ZERO terminator\n\n", Offset(entry.address));
+  }
+
+  // readelf shows a run of terminators as one.
+  uint64_t SkipZeros(uint64_t address) const {
+    ByteReader reader = Read({address, section_.size - Offset(address)});
+    while (reader.remaining() >= sizeof(uint32_t) && reader.U32() == 0) {
+      address = reader.address();
     }
-    if (entry.kind == CfiEntry::Kind::kCie) return PrintCie(entry);
-    return PrintFde(entry);
+    return address;
+  }
+
+  void PrintEntry(const CfiEntry& entry) {
+    const bool is_right = entry.kind == CfiEntry::Kind::kCie
+                              ? request_.pc || PrintCie(entry)
+                              : PrintFde(entry);
+    if (!is_right) NoteBad(entry.address);
   }
 
   // Offset, length, and the CIE id or pointer that the body follows.
   void PrintEntryStart(const CfiEntry& entry) {
-    const uint64_t id_address = entry.body.address - sizeof(uint32_t);
-    Append(&out_, "\n%08" PRIx64 " %016" PRIx64 " %08" PRIx64 " ",
-           Offset(entry.address), entry.body.size + sizeof(uint32_t),
-           entry.kind == CfiEntry::Kind::kCie ? 0
-                                              : id_address - entry.cie_address);
+    constexpr uint64_t kHeaderOf64BitDebugFrame = 4 + 8 + 8;
+    const bool is_eh = section_.format == CfiFormat::kEhFrame;
+    const bool is_64bit = !is_eh && entry.body.address - entry.address ==
+                                        kHeaderOf64BitDebugFrame;
+    const uint64_t id_size = is_64bit ? sizeof(uint64_t) : sizeof(uint32_t);
+    uint64_t id = is_64bit ? UINT64_MAX : UINT32_MAX;
+    if (entry.kind == CfiEntry::Kind::kFde) {
+      id = is_eh ? entry.body.address - id_size - entry.cie_address
+                 : Offset(entry.cie_address);
+    } else if (is_eh) {
+      id = 0;
+    }
+    Append(&out_, "\n%08" PRIx64 " %016" PRIx64 " ", Offset(entry.address),
+           entry.body.size + id_size);
+    AppendHex(&out_, id, static_cast<int>(2 * id_size));
+    out_ += ' ';
   }
 
   bool PrintCie(const CfiEntry& entry) {
@@ -127,20 +164,19 @@ class Dump {
     if (!ReadCie(source_, section_, entry.address, &cie)) return false;
     // Its version is one byte; then follows the string.
     const auto body = source_.Window(entry.body.address, entry.body.size);
-    const std::string augmentation(reinterpret_cast<const char*>(body.data()) +
-                                   1);
-    Fde no_fde;
-    no_fde.address = entry.address;
+    const std::string augmentation =
+        OneLine(reinterpret_cast<const char*>(body.data()) + 1);
     PrintEntryStart(entry);
-    if (rows_) {
+    if (!request_.is_raw) {
       Append(&out_, "CIE \"%s\" cf=%" PRIu64 " df=%" PRId64 " ra=%" PRIu64 "\n",
              augmentation.c_str(), cie.code_alignment, cie.data_alignment,
              cie.ra_register);
+      Fde no_fde;
       return PrintRows(cie, no_fde, cie.instructions);
     }
     PrintCieFields(cie, augmentation);
     PrintAugmentationData(AugmentationData(Read(entry.body), true, cie));
-    return PrintInstructions(cie, no_fde, cie.instructions);
+    return PrintInstructions(cie, 0, cie.instructions);
   }
 
   void PrintCieFields(const Cie& cie, const std::string& augmentation) {
@@ -164,12 +200,20 @@ class Dump {
     Cie cie;
     Fde fde;
     if (!ReadFde(source_, section_, entry.address, &cie, &fde)) return false;
+    if (request_.pc && !fde.Covers(*request_.pc)) return true;
+    ++result_.fdes;
+    if (request_.pc && request_.is_raw) PrintCieOf(entry);
     PrintEntryStart(entry);
     Append(&out_, "FDE cie=%08" PRIx64 " pc=%016" PRIx64 "..%016" PRIx64 "\n",
            Offset(entry.cie_address), fde.pc_begin, fde.pc_end);
-    if (rows_) return PrintRows(cie, fde, fde.instructions);
+    if (!request_.is_raw) return PrintRows(cie, fde, fde.instructions);
     PrintAugmentationData(AugmentationData(Read(entry.body), false, cie));
-    return PrintInstructions(cie, fde, fde.instructions);
+    return PrintInstructions(cie, fde.pc_begin, fde.instructions);
+  }
+
+  void PrintCieOf(const CfiEntry& fde) {
+    CfiEntry cie;
+    if (ReadEntry(source_, section_, fde.cie_address, &cie)) PrintCie(cie);
   }
 
   // What 'z' says the length of (LSB 5.0 §10.6.1); the unwinder keeps no note
@@ -186,7 +230,9 @@ class Dump {
       body.Sleb128();
       cie.version == 1 ? body.U8() : body.Uleb128();
     } else {
-      body.Skip(2 * EncodedPointerSize(cie.fde_encoding));
+      for (int i = 0; i < 2; ++i) {  // the start and the length
+        unwind::ReadEncodedLength(body, cie.fde_encoding, cie.address_size);
+      }
     }
     return body.Bytes(body.Uleb128());
   }
@@ -207,20 +253,30 @@ class Dump {
         !MarkColumns(cie, code, &columns, &all_nops)) {
       return false;
     }
+    if (request_.pc) {
+      if (!machine_.FindRow(source_, section_, cie, fde, *request_.pc)) {
+        return false;
+      }
+      PrintColumnHeads(columns, cie.ra_register);
+      PrintRow(machine_.row(), columns);
+      return true;
+    }
     if (all_nops) return true;
     PrintColumnHeads(columns, cie.ra_register);
-    return machine_.ForEachRow(
-        source_, section_, cie, fde, [&](const Row& row) {
-          AppendHex(&out_, row.pc, 16);
-          out_ += ' ';
-          AppendPadded(&out_, CfaText(row.cfa), 8);
-          out_ += ' ';
-          ForEachColumn(columns, [&](size_t column) {
-            AppendPadded(&out_, RuleText(row.registers[column]), 5);
-            out_ += ' ';
-          });
-          out_ += '\n';
-        });
+    return machine_.ForEachRow(source_, section_, cie, fde,
+                               [&](const Row& row) { PrintRow(row, columns); });
+  }
+
+  void PrintRow(const Row& row, const Columns& columns) {
+    AppendHex(&out_, row.pc, 16);
+    out_ += ' ';
+    AppendPadded(&out_, CfaText(row.cfa), 8);
+    out_ += ' ';
+    ForEachColumn(columns, [&](size_t column) {
+      AppendPadded(&out_, RuleText(row.registers[column]), 5);
+      out_ += ' ';
+    });
+    out_ += '\n';
   }
 
   void PrintColumnHeads(const Columns& columns, uint64_t ra_register) {
@@ -241,8 +297,7 @@ class Dump {
 
   bool MarkColumns(const Cie& cie, const AddressRange& code, Columns* columns,
                    bool* all_nops) {
-    InstructionContext context{&section_, &cie, 0,
-                               [](const AddressRange&) { return true; }};
+    InstructionContext context{&section_, &cie, 0};
     std::string text;
     for (ByteReader reader = Read(code); !reader.empty();) {
       text.clear();
@@ -252,74 +307,37 @@ class Dump {
     return true;
   }
 
-  bool PrintInstructions(const Cie& cie, const Fde& fde,
+  bool PrintInstructions(const Cie& cie, uint64_t pc,
                          const AddressRange& code) {
-    const std::vector<AddressRange> expressions = Expressions(cie, fde);
-    InstructionContext context{
-        &section_, &cie, fde.pc_begin, [&](const AddressRange& range) {
-          for (const AddressRange& known : expressions) {
-            if (known.address == range.address && known.size == range.size) {
-              return true;
-            }
-          }
-          return false;
-        }};
+    InstructionContext context{&section_, &cie, pc};
     Columns columns;
     for (ByteReader reader = Read(code); !reader.empty();) {
       out_ += "  ";
-      if (!AppendInstruction(reader, &context, &columns, &out_)) return false;
+      if (!AppendInstruction(reader, &context, &columns, &out_)) {
+        out_ += '\n';
+        return false;
+      }
       out_ += '\n';
+      if (out_.size() > kFlushAt) Flush();
     }
     return true;
   }
 
-  // Those that the unwinder's rows have.
-  std::vector<AddressRange> Expressions(const Cie& cie, const Fde& fde) {
-    std::vector<AddressRange> expressions;
-    machine_.ForEachRow(source_, section_, cie, fde, [&](const Row& row) {
-      if (row.cfa.kind == CfaRule::Kind::kExpression) {
-        expressions.push_back(row.cfa.expression());
-      }
-      for (const RegisterRule& rule : row.registers) {
-        if (rule.kind == RuleKind::kExpression ||
-            rule.kind == RuleKind::kValExpression) {
-          expressions.push_back(rule.expression());
-        }
-      }
-    });
-    return expressions;
-  }
-
-  SpanSource source_;
-  CfiSection section_;
-  bool rows_;
+  const CfiContents& contents_;
+  const CfiSection& section_;
+  const CfiDumpRequest& request_;
+  unwind::SpanSource source_;
+  std::ostream& stream_;
+  CfiDumpResult result_;
   Machine machine_;
   std::string out_;
 };
 
-int Main(int argc, char** argv) {
-  const bool rows = argc == 3 && strcmp(argv[1], "rows") == 0;
-  if (argc != 3 || (!rows && strcmp(argv[1], "opcodes") != 0)) {
-    fprintf(stderr, "usage: cfi_rows rows|opcodes FILE\n");
-    return 2;
-  }
-  MappedFile file;
-  if (const int error = file.Open(argv[2]); error != 0) {
-    fprintf(stderr, "cfi_rows: %s: %s\n", argv[2], strerror(error));
-    return 1;
-  }
-  ElfFile elf;
-  if (const ElfError error = elf.Parse(file.bytes());
-      error != ElfError::kNone) {
-    fprintf(stderr, "cfi_rows: %s: %s\n", argv[2], ElfErrorText(error));
-    return 1;
-  }
-  const auto section = elf.EhFrame();
-  if (!section) return 0;
-  return Dump(*section, rows).Print() ? 0 : 1;
+}  // namespace
+
+CfiDumpResult DumpCfi(const CfiContents& contents,
+                      const CfiDumpRequest& request, std::ostream& out) {
+  return Dump(contents, request, out).Print();
 }
 
-}  // namespace
-}  // namespace unspool::unwind
-
-int main(int argc, char** argv) { return unspool::unwind::Main(argc, argv); }
+}  // namespace unspool::profiler

@@ -10,6 +10,7 @@
 #include "unwind/cfi_entry.h"
 #include "unwind/cfi_machine.h"
 #include "unwind/cfi_row.h"
+#include "unwind/dwarf_constants.h"
 #include "unwind/pointer_encoding.h"
 
 namespace unspool::profiler {
@@ -200,6 +201,7 @@ class Dump {
     Cie cie;
     Fde fde;
     if (!ReadFde(source_, section_, entry.address, &cie, &fde)) return false;
+    if (contents_.is_relocated) MendStart(entry, cie, &fde);
     if (request_.pc && !fde.Covers(*request_.pc)) return true;
     ++result_.fdes;
     if (request_.pc && request_.is_raw) PrintCieOf(entry);
@@ -209,6 +211,18 @@ class Dump {
     if (!request_.is_raw) return PrintRows(cie, fde, fde.instructions);
     PrintAugmentationData(AugmentationData(Read(entry.body), false, cie));
     return PrintInstructions(cie, fde.pc_begin, fde.instructions);
+  }
+
+  // Where every section is at 0, a function may begin at the address that its
+  // own pointer has: the difference is 0, which elsewhere is a null pointer.
+  void MendStart(const CfiEntry& entry, const Cie& cie, Fde* fde) const {
+    ByteReader stored = Read(entry.body);
+    if ((cie.fde_encoding & 0x70) != unwind::dwarf::DW_EH_PE_pcrel ||
+        unwind::ReadEncodedLength(stored, cie.fde_encoding) != 0) {
+      return;
+    }
+    fde->pc_begin += entry.body.address;
+    fde->pc_end += entry.body.address;
   }
 
   void PrintCieOf(const CfiEntry& fde) {

@@ -97,6 +97,7 @@ void VisitSection(const ElfFile& elf, size_t index, const std::string& name,
     relocated.assign(contents.bytes.begin(), contents.bytes.end());
     Relocate(elf, index, &relocated);
     contents.bytes = relocated;
+    contents.is_relocated = true;
   }
   contents.section.format =
       name == ".eh_frame" ? CfiFormat::kEhFrame : CfiFormat::kDebugFrame;

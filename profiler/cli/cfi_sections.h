@@ -21,6 +21,7 @@ struct CfiContents {
   // The file does not tell how long the section is (it has no section headers):
   // its terminator ends it.
   bool ends_at_terminator = false;
+  bool is_relocated = false;  // an object file's: every section is at address 0
   // Why there are no bytes, as the tail of "<name> …"; empty if there are.
   std::string error;
 };

@@ -80,8 +80,10 @@ def blocks(stream):
         rest = parts.pop() if chunk else b""
         for part in parts:
             block = part.strip(b"\n")
-            # Before the first section readelf may say that one has no bytes.
-            inside = inside or block.startswith(SECTION)
+            if not inside:
+                # readelf may say first that a section has no bytes.
+                block = block[block.find(SECTION) :] if SECTION in block else b""
+                inside = block != b""
             if inside and block:
                 yield block
         if not chunk:

@@ -123,11 +123,14 @@ class JitCode {
       for (const Line& line : names.lines(entry)) {
         lines.push_back({functions[line.function], line.line});
       }
-      const auto same = std::ranges::equal_range(
-          locations, addresses[entry.key], {}, [this](uint32_t location) {
-            return profile_.locations[location].address;
-          });
-      for (uint32_t location : same) SetName(pid, location, lines);
+      const uint64_t address = addresses[entry.key];
+      const auto address_of = [this](uint32_t location) {
+        return profile_.locations[location].address;
+      };
+      auto same = std::ranges::lower_bound(locations, address, {}, address_of);
+      for (; same != locations.end() && address_of(*same) == address; ++same) {
+        SetName(pid, *same, lines);
+      }
     }
   }
 

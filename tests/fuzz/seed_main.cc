@@ -1,11 +1,14 @@
 // Runs a fuzzer's seeds, then a fixed number of mutations of each: a regression
 // test without a fuzzing engine. An input that kills the process is named first
-// if the seed's name is given, so that it can be run alone: NAME NUMBER.
+// if the seed's name is given, so that it can be run alone: NAME NUMBER. With
+// --write FOLDER the seeds become files there, for libFuzzer to begin with.
 
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "tests/fuzz/fuzz_seeds.h"
@@ -91,9 +94,26 @@ void RunOne(const Bytes& bytes) {
   LLVMFuzzerTestOneInput(copy.data(), copy.size());
 }
 
+int WriteSeeds(const std::string& folder) {
+  for (const auto& seed : unspool::fuzz::FuzzSeeds()) {
+    const Bytes bytes = ParseHex(seed);
+    std::ofstream file(folder + "/" + seed.name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    if (file.flush().fail()) {
+      std::fprintf(stderr, "cannot write into %s\n", folder.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--write") == 0) {
+    return WriteSeeds(argv[2]);
+  }
   for (const auto& seed : unspool::fuzz::FuzzSeeds()) {
     if (argc > 1 && std::strcmp(argv[1], seed.name) != 0) continue;
     const Bytes bytes = ParseHex(seed);

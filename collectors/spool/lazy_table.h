@@ -15,6 +15,11 @@
 
 namespace unspool::collectors {
 
+enum class Populate : uint8_t {
+  kTouched,  // pages come one by one, as they are touched
+  kAll,      // all at once: of a table that is soon touched everywhere
+};
+
 // Invariant 1: data_ goes once from null to a mapping (release, after the
 //   kernel zeroed it), or to kRefused; until Reset().
 template <typename T>
@@ -34,9 +39,9 @@ class LazyTable {
   // nullptr: no memory, now and from now on (a call per sample would slow the
   // program down). Async-signal-safe (Linux: mmap is a plain system call); any
   // number of threads.
-  T* FindOrMap(uint64_t count) {
+  T* FindOrMap(uint64_t count, Populate populate = Populate::kTouched) {
     T* data = data_.load(std::memory_order_acquire);
-    if (data == nullptr) data = Map(count);
+    if (data == nullptr) data = Map(count, populate);
     return data == Refused() ? nullptr : data;
   }
 
@@ -51,7 +56,7 @@ class LazyTable {
  private:
   static T* Refused() { return reinterpret_cast<T*>(alignof(T)); }
 
-  T* Map(uint64_t count) {
+  T* Map(uint64_t count, Populate populate) {
     const size_t size = count * sizeof(T);
     void* memory = unwind::MapZeroed(size);
     T* mapped = memory == nullptr ? Refused() : static_cast<T*>(memory);
@@ -59,6 +64,9 @@ class LazyTable {
       madvise(memory, size, MADV_DONTFORK);
       // A huge page would make 2 MiB of a table of which one page is used.
       madvise(memory, size, MADV_NOHUGEPAGE);
+      if (populate == Populate::kAll) {
+        madvise(memory, size, MADV_POPULATE_WRITE);
+      }
     }
     T* seen = nullptr;
     if (data_.compare_exchange_strong(seen, mapped,

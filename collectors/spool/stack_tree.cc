@@ -33,7 +33,7 @@ bool IsSame(const StackNode& a, const StackNode& b) {
 }  // namespace
 
 void StackTree::MapAll() {
-  for (size_t i = 0; i < kMaxLevels; ++i) levels_[i].FindOrMap(LevelSlots(i));
+  for (size_t i = 0; i < kMaxLevels; ++i) Level(i);
   chunk_pages_.FindOrMap(kMaxChunks);
 }
 
@@ -44,7 +44,7 @@ uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint32_t parent,
   const uint32_t tag = TagOf(hash);
   uint32_t added = 0;  // ours, not yet in the index
   for (size_t i = 0; i < kMaxLevels; ++i) {
-    uint32_t* level = levels_[i].FindOrMap(LevelSlots(i));
+    uint32_t* level = Level(i);
     if (level == nullptr) return 0;
     // Each level looks at other bits, so that keys that share a window part.
     const uint64_t window_mask = LevelSlots(i) / kWindowSlots - 1;
@@ -66,6 +66,14 @@ uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint32_t parent,
     }
   }
   return 0;
+}
+
+// The first stacks spread over all of level 0: page by page it would cost two
+// faults each (a look-up, then an addition), most of a forked child's first
+// tick.
+uint32_t* StackTree::Level(size_t level) {
+  const auto populate = level == 0 ? Populate::kAll : Populate::kTouched;
+  return levels_[level].FindOrMap(LevelSlots(level), populate);
 }
 
 StackNode* StackTree::NodeAt(const ChunkAllocator& chunks, uint32_t id) const {

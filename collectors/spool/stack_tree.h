@@ -57,6 +57,8 @@ class StackTree {
   }
   static constexpr uint64_t kMaxChunks = kMaxNodes / NodesPerChunk(1) + 2;
 
+  // As LazyTable::FindOrMap.
+  uint32_t* Level(size_t level);
   uint32_t Add(ChunkAllocator& chunks, const StackNode& node);
   bool EnsureChunk(ChunkAllocator& chunks, uint32_t number);
   uint8_t* NewChunk(ChunkAllocator& chunks, uint32_t number);

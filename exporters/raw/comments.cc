@@ -17,10 +17,11 @@ namespace {
 
 constexpr double kNanosPerSecond = 1e9;
 
-// One comment that is put together from parts.
+// One comment after the other, each put together from parts.
 class CommentText {
  public:
-  explicit CommentText(const char* key) {
+  void Begin(const char* key) {
+    text_.Truncate(0);
     Add("unspool.");
     Add(key);
     Add("=");
@@ -34,7 +35,7 @@ class CommentText {
 
  private:
   collectors::MappedArray<char> text_;
-  bool ok_ = true;
+  bool ok_ = true;  // stays false: what failed once may be a part of any
 };
 
 bool NeedsQuotes(TextView word) {
@@ -68,9 +69,9 @@ class CommentWriter {
 
   void AddText(const char* key, TextView value) {
     if (value.empty()) return;
-    CommentText comment(key);
-    comment.Add(value);
-    Write(comment);
+    comment_.Begin(key);
+    comment_.Add(value);
+    Write();
   }
 
   void AddCount(const char* key, uint64_t value) {
@@ -90,15 +91,15 @@ class CommentWriter {
 
   void AddCommand(TextView command_line) {
     if (command_line.empty()) return;
-    CommentText comment("command");
+    comment_.Begin("command");
     for (size_t begin = 0; begin < command_line.size();) {
       const TextView rest = command_line.subspan(begin);
       const size_t size = strnlen(rest.data(), rest.size());
-      if (begin > 0) comment.Add(" ");
-      comment.AddShellWord(rest.first(size));
+      if (begin > 0) comment_.Add(" ");
+      comment_.AddShellWord(rest.first(size));
       begin += size + 1;
     }
-    Write(comment);
+    Write();
   }
 
   // "lost=7", then "lost.full=4" for each cause that there was.
@@ -116,12 +117,13 @@ class CommentWriter {
 
  private:
   // Without memory the comment is left out: the tables and the stream know.
-  void Write(const CommentText& comment) {
-    if (comment.ok()) AddComment(comment.text(), tables_, stream_);
+  void Write() {
+    if (comment_.ok()) AddComment(comment_.text(), tables_, stream_);
   }
 
   ProfileTables& tables_;
   ProfileStream& stream_;
+  CommentText comment_;
 };
 
 // Ticks that came as one with another, by the weights: the kernel's own tick is

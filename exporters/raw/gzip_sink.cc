@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace unspool::exporters::raw {
@@ -12,8 +13,8 @@ namespace {
 // The agent compresses while the program waits to end, and pprof data shrinks
 // well at any level.
 constexpr int kLevel = Z_BEST_SPEED;
-constexpr int kGzipWindowBits = 15 + 16;  // zlib.h: + 16 is a gzip header
-constexpr int kDefaultMemLevel = 8;
+constexpr int kGzipHeader = 16;  // zlib.h: is added to the window's bits
+constexpr int kLeastWindowBits = 10;
 constexpr size_t kBufferSize = 32768;
 constexpr size_t kMostAtOnce = 1 << 30;  // avail_in is a uInt
 
@@ -43,12 +44,20 @@ GzipSink::~GzipSink() {
   if (is_started_) deflateEnd(&stream_);
 }
 
-bool GzipSink::Start() {
+// A window as large as the data finds as much as a larger one. zlib clears
+// windows and tables of 128 KiB for the largest: more pages than all else that
+// the end of a short process touches.
+bool GzipSink::Start(uint64_t expected_size) {
+  const int window_bits =
+      std::clamp(static_cast<int>(std::bit_width(expected_size)),
+                 kLeastWindowBits, MAX_WBITS);
+  const int memory_level = window_bits - (MAX_WBITS - 8);  // 8: zlib's default
   if (!buffer_.Resize(kBufferSize)) return false;
   stream_.zalloc = &Allocate;
   stream_.zfree = &Free;
-  is_started_ = deflateInit2(&stream_, kLevel, Z_DEFLATED, kGzipWindowBits,
-                             kDefaultMemLevel, Z_DEFAULT_STRATEGY) == Z_OK;
+  is_started_ =
+      deflateInit2(&stream_, kLevel, Z_DEFLATED, window_bits + kGzipHeader,
+                   memory_level, Z_DEFAULT_STRATEGY) == Z_OK;
   return is_started_;
 }
 

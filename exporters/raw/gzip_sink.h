@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "collectors/spool/mapped_array.h"
 #include "exporters/raw/raw_pprof.h"
@@ -21,8 +22,9 @@ class GzipSink {
   GzipSink& operator=(const GzipSink&) = delete;
   ~GzipSink();
 
-  // Must be called first. False: no memory.
-  [[nodiscard]] bool Start();
+  // Must be called first. `expected_size` in bytes, about, of what will be
+  // written; it costs memory, or compression, if it is wrong. False: no memory.
+  [[nodiscard]] bool Start(uint64_t expected_size);
   // Writes the trailer. False: the sink behind said so.
   [[nodiscard]] bool Finish();
 

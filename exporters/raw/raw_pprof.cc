@@ -196,10 +196,21 @@ RawStatus WriteProfile(const SpoolReader& reader, const RawOptions& options,
   return tables.ok() ? stream.status() : RawStatus::kNoMemory;
 }
 
+// A location and its place in samples; most of a profile.
+constexpr uint64_t kBytesPerNode = 8;
+
+uint64_t ExpectedSize(const SpoolReader& reader) {
+  uint64_t nodes = 0;
+  for (size_t i = 0; i < reader.image_count(); ++i) {
+    nodes += reader.node_count(i);
+  }
+  return nodes * kBytesPerNode;
+}
+
 RawStatus WriteCompressed(const SpoolReader& reader, const RawOptions& options,
                           ByteSink sink, RawTotals* totals) {
   GzipSink gzip(sink);
-  if (!gzip.Start()) return RawStatus::kNoMemory;
+  if (!gzip.Start(ExpectedSize(reader))) return RawStatus::kNoMemory;
   const RawStatus status = WriteProfile(reader, options, gzip.sink(), totals);
   if (status != RawStatus::kOk) return status;
   return gzip.Finish() ? RawStatus::kOk : RawStatus::kSinkFailed;

@@ -91,6 +91,12 @@ class Profile:
         index = self.value_index(value_type)
         return sum(sample.values[index] for sample in self.samples)
 
+    def facts(self, key):
+        """Values of the comments "unspool.KEY=VALUE"."""
+        prefix = f"unspool.{key}="
+        return [text[len(prefix):] for text in self.comments
+                if text.startswith(prefix)]
+
     def value_index(self, value_type):
         return [name for name, _ in self.sample_types].index(value_type)
 

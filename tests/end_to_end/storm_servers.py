@@ -37,8 +37,9 @@ class Server:
 
     stop_signal = signal.SIGTERM
     # CPU time of each process that it forks before the agent's part of fork()
-    # is done and after its profile is begun: of large processes more.
-    process_ns = 2_000_000
+    # is done and after the agent's end: of large processes more, and where each
+    # writes a profile of its own.
+    process_ns = {"record": 2_000_000, "preload": 4_000_000}
 
     def __init__(self, directory, prefix):
         self.directory, self.prefix = directory, prefix

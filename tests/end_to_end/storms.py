@@ -25,8 +25,10 @@ FREQUENCY = 4000
 VARIANTS = ("record", "preload")
 # Weights may differ from the CPU time by this share, and by what a storm says of
 # each thread or process that it starts: what these use before the agent is
-# loaded and after it is done is nobody's to sample.
+# loaded and after it is done is nobody's to sample. What they use in between
+# the processes say themselves.
 TOLERANCE = 0.03
+FORK_NS = 300_000  # of each forked process, before its first tick
 SHORTEST_ROUND_SECONDS = 4
 
 
@@ -42,6 +44,8 @@ class Outcome:
     errors: int = 0  # of clients
     work: int = 0  # in units of the storm's
     unseen_ns: int = 0  # CPU time that cannot be sampled, at most
+    unseen_start_ns: int = 0  # of this, before the first ticks
+    said_ns: int = 0  # CPU time at their ends, by the processes themselves
     samples: int = 0
     truncated: int = 0
     weight_ns: int = 0
@@ -65,6 +69,10 @@ class Outcome:
         slack = TOLERANCE * self.cpu_ns + self.unseen_ns
         if abs(self.weight_ns - self.cpu_ns) > slack:
             found.append(f"weights are {self.ratio:.3f} of the CPU time")
+        least = (1 - TOLERANCE) * self.said_ns - self.unseen_start_ns
+        if self.weight_ns < least:
+            found.append(f"weights are {self.weight_ns / self.said_ns:.3f} of "
+                         "what the processes say they used")
         if self.samples == 0:
             found.append("no samples")
         if self.truncated_share > 0.01:
@@ -182,7 +190,9 @@ class Round:
                 self.outcome.notes.append(f"client: {server.last_words}")
             self.outcome.work += work
             self.outcome.errors += errors
-            self.outcome.unseen_ns += processes * server.process_ns
+            self.outcome.unseen_start_ns += processes * FORK_NS
+            self.outcome.unseen_ns += (processes *
+                                       server.process_ns[self.variant])
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             self.outcome.notes.append(str(error))
             self.outcome.hangs += 1
@@ -224,7 +234,9 @@ class Round:
         match = re.search(r"(?:thrown|started) (\d+)", stdout)
         if match:
             outcome.work += int(match[1])
-            outcome.unseen_ns += int(match[1]) * self.storm.unseen_ns
+            unseen_ns = int(match[1]) * self.storm.unseen_ns
+            outcome.unseen_ns += unseen_ns
+            outcome.unseen_start_ns += unseen_ns
         killed = re.findall(r"(?:exited on|terminated by) signal (?!9\b)\d+",
                             stderr + self._server_log())
         outcome.crashes += len(killed)
@@ -271,6 +283,7 @@ class Round:
 
     def _count_profile(self, profile):
         outcome = self.outcome
+        outcome.said_ns += sum(map(int, profile.facts("cpu_ns")))
         for sample in profile.samples:
             ns = harness.weight(profile, sample)
             outcome.weight_ns += ns

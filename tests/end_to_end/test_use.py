@@ -10,12 +10,6 @@ import harness
 import pprof_decode
 
 
-def comment(profile, key):
-    prefix = f"unspool.{key}="
-    return [text[len(prefix):] for text in profile.comments
-            if text.startswith(prefix)]
-
-
 class US01RefusedEventsTest(harness.Case):
     """perf_event_open() refused, no descriptors, no locked memory: another
     engine, at most one line about it, the same functions on top."""
@@ -25,7 +19,7 @@ class US01RefusedEventsTest(harness.Case):
 
     def check(self, run):
         self.assertEqual(run.status, 7, run.stderr)
-        self.assertIn(comment(run.profile, "engine")[0],
+        self.assertIn(run.profile.facts("engine")[0],
                       ("timer", "perf", "trap"))
         self.assertAlmostEqual(run.profile.total("cpu") / run.cpu_ns, 1,
                                delta=0.03)
@@ -48,7 +42,7 @@ class US01RefusedEventsTest(harness.Case):
         self.unspool("export", path, "-o", named)
         run.profile = self.load(named, run)
         self.check(run)
-        self.assertEqual(comment(run.profile, "engine"), ["timer"])
+        self.assertEqual(run.profile.facts("engine"), ["timer"])
 
     def test_limits(self):
         for name, script in self.SHELL.items():
@@ -63,7 +57,7 @@ class US02NoHardwareCounterTest(harness.Case):
         run = self.record([harness.program("dies")])
         self.assertEqual(run.profile.period_type, ("cpu", "nanoseconds"))
         self.assertEqual(run.profile.period, 10**9 // harness.FREQUENCY)
-        self.assertIn(comment(run.profile, "engine")[0],
+        self.assertIn(run.profile.facts("engine")[0],
                       ("timer", "perf", "trap"))
 
 

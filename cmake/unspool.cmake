@@ -10,6 +10,12 @@ if(UNSPOOL_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${UNSPOOL_CCACHE})
 endif()
 
+# Debian's archives are position-independent: the agent links them in, hidden,
+# and needs no library of the target's. Not liblzma, which only the tool uses.
+find_library(UNSPOOL_ZLIB_ARCHIVE libz.a REQUIRED)
+find_library(UNSPOOL_ZSTD_ARCHIVE libzstd.a REQUIRED)
+find_library(UNSPOOL_LZMA_ARCHIVE liblzma.a REQUIRED)
+
 add_library(unspool_options INTERFACE)
 target_include_directories(unspool_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(unspool_options INTERFACE

@@ -27,7 +27,7 @@ struct FdeIndexEntry {
 };
 
 // One place that unwind data of a module comes from. A module has a list of
-// them, tried in order; only .eh_frame so far.
+// them, tried in order.
 struct UnwindSource {
   CfiSection section;
   // At most one of the two; with neither, nothing is found.

@@ -38,6 +38,14 @@ void AddLoad(const Elf64_Phdr& header, LoadedModule* loaded) {
   }
 }
 
+// The part of [address, address + size) that `range` has from `address` on.
+AddressRange Clip(const AddressRange& range, uint64_t address, size_t size) {
+  const uint64_t offset = address - range.address;
+  if (offset >= range.size) return {};
+  const uint64_t left = range.size - offset;
+  return {address, size < left ? size : left};
+}
+
 }  // namespace
 
 bool LoadedModule::IsCode(uint64_t address) const {
@@ -57,12 +65,10 @@ std::span<const uint8_t> MappedSource::Window(uint64_t address,
 AddressRange ClipToLoads(const LoadedModule& module, uint64_t address,
                          size_t size) {
   for (const AddressRange& load : module.load_list()) {
-    const uint64_t offset = address - load.address;
-    if (offset >= load.size) continue;
-    const uint64_t left = load.size - offset;
-    return {address, size < left ? size : left};
+    const AddressRange clipped = Clip(load, address, size);
+    if (clipped.size != 0) return clipped;
   }
-  return {};
+  return Clip(module.copied, address, size);
 }
 
 bool DescribeSegments(std::span<const Elf64_Phdr> headers, uint64_t bias,

@@ -24,12 +24,14 @@ struct LoadedModule {
   static constexpr size_t kMaxNotes = 4;
 
   Module module;
-  // Tried in order. .eh_frame so far.
+  // Tried in order: .eh_frame, .debug_frame.
   std::array<UnwindSource, kMaxSources> sources;
   uint8_t source_count = 0;
   // Readable PT_LOADs: all that may be read.
   uint8_t load_count = 0;
   std::array<AddressRange, kMaxLoads> loads;
+  // Memory of ours that holds unwind data of a file: may be read, too.
+  AddressRange copied;
   std::array<AddressRange, kMaxNotes> notes;  // PT_NOTEs
   uint8_t note_count = 0;
 
@@ -39,11 +41,16 @@ struct LoadedModule {
   std::span<const AddressRange> load_list() const {
     return std::span(loads).first(load_count);
   }
+  // At most kMaxSources. Async-signal-safe.
+  void AddSource(const UnwindSource& source) {
+    sources[source_count++] = source;
+  }
   // Is `address` in an executable segment? Async-signal-safe.
   bool IsCode(uint64_t address) const;
 };
 
-// Reads what lies in a module's PT_LOADs by plain loads. Only for pinned ones.
+// Reads what lies in a module's PT_LOADs, or was copied, by plain loads. Only
+// for pinned ones.
 class MappedSource {
  public:
   explicit MappedSource(const LoadedModule& module) : module_(module) {}
@@ -55,8 +62,8 @@ class MappedSource {
   const LoadedModule& module_;
 };
 
-// The part of [address, address + size) that one of the module's PT_LOADs holds
-// from `address` on. Async-signal-safe.
+// The part of [address, address + size) that one of the module's PT_LOADs, or
+// what was copied from its files, holds from `address` on. Async-signal-safe.
 AddressRange ClipToLoads(const LoadedModule& module, uint64_t address,
                          size_t size);
 
@@ -99,7 +106,7 @@ void DescribeContents(Source& source, LoadedModule* loaded) {
   eh_frame.section.address = bound.address;
   eh_frame.section.size = bound.size;
   eh_frame.hdr = *hdr;
-  if (bound.size != 0) loaded->sources[loaded->source_count++] = eh_frame;
+  if (bound.size != 0) loaded->AddSource(eh_frame);
 }
 
 }  // namespace unspool::unwind

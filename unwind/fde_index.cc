@@ -8,7 +8,12 @@
 namespace unspool::unwind {
 namespace {
 
-// Calls on_fde(fde) for each FDE with a range.
+bool IsDiscarded(const CfiSection& section, const Fde& fde) {
+  return section.format == CfiFormat::kDebugFrame &&
+         fde.pc_begin == section.bias;
+}
+
+// Calls on_fde(fde) for each FDE of a function.
 template <class OnFde>
 void ForEachFde(std::span<const uint8_t> bytes, const CfiSection& section,
                 OnFde&& on_fde) {
@@ -20,7 +25,7 @@ void ForEachFde(std::span<const uint8_t> bytes, const CfiSection& section,
     Fde fde;
     if (entry.kind == CfiEntry::Kind::kFde &&
         ReadFde(source, section, entry.address, &cie, &fde) &&
-        fde.pc_begin < fde.pc_end) {
+        fde.pc_begin < fde.pc_end && !IsDiscarded(section, fde)) {
       on_fde(fde);
     }
   }

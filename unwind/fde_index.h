@@ -11,9 +11,10 @@
 namespace unspool::unwind {
 
 // All FDEs of `section` that are well-formed and not empty, sorted by their
-// start; as far as the section can be read. Empty if there are none, or no
-// memory. `bytes` are those at the section's address. Not async-signal-safe:
-// allocates by mmap.
+// start; as far as the section can be read. Not those that a linker has left in
+// .debug_frame of functions that it discarded, which begin at 0. Empty if there
+// are none, or no memory. `bytes` are those at the section's address. Not
+// async-signal-safe: allocates by mmap.
 std::span<const FdeIndexEntry> BuildFdeIndex(std::span<const uint8_t> bytes,
                                              const CfiSection& section);
 

@@ -73,19 +73,11 @@ const char* PathOf(const StartupObject& object, PathStore& paths) {
   return paths.Keep(FindMappedPath(module.start, path) ? path : object.name);
 }
 
-// An index where there is no table, from .eh_frame if it can be found.
-void AddIndex(LoadedModule* loaded) {
-  if (loaded->source_count == 0) {
-    UnwindSource eh_frame;
-    if (!FindEhFrameInFile(loaded->module, &eh_frame.section)) return;
-    const AddressRange mapped =
-        ClipToLoads(*loaded, eh_frame.section.address, eh_frame.section.size);
-    if (mapped.size != eh_frame.section.size) return;
-    loaded->sources[loaded->source_count++] = eh_frame;
-  }
+// An index for each source that has neither table nor index.
+void AddIndexes(LoadedModule* loaded) {
   for (UnwindSource& source :
        std::span(loaded->sources).first(loaded->source_count)) {
-    if (source.hdr.has_table()) continue;
+    if (source.hdr.has_table() || !source.index.empty()) continue;
     const MappedSource bytes(*loaded);
     source.index =
         BuildFdeIndex(bytes.Window(source.section.address, source.section.size),
@@ -93,7 +85,8 @@ void AddIndex(LoadedModule* loaded) {
   }
 }
 
-void Complete(StartupObject* object, bool is_static, PathStore& paths) {
+void Complete(StartupObject* object, bool is_static, AddSources add_from_files,
+              PathStore& paths) {
   LoadedModule& loaded = object->loaded;
   Module& module = loaded.module;
   module.is_pinned = true;
@@ -102,7 +95,10 @@ void Complete(StartupObject* object, bool is_static, PathStore& paths) {
       IsLibcOrLoaderPath(module.path) || (module.is_main && is_static);
   MappedSource source(loaded);
   DescribeContents(source, &loaded);
-  AddIndex(&loaded);
+  AddIndexes(&loaded);
+  if (add_from_files == nullptr) return;
+  add_from_files(&loaded);
+  AddIndexes(&loaded);
 }
 
 // Few, and nearly sorted the other way round.
@@ -117,7 +113,7 @@ void SortByStart(std::span<LoadedModule> modules) {
 
 }  // namespace
 
-bool TakeModuleSnapshot(ModuleSnapshot* snapshot) {
+bool TakeModuleSnapshot(AddSources add_from_files, ModuleSnapshot* snapshot) {
   ObjectList list = {MapArray<StartupObject>(kMaxObjects)};
   PathStore paths;
   if (list.room.empty() || !paths.Map()) return false;
@@ -136,7 +132,7 @@ bool TakeModuleSnapshot(ModuleSnapshot* snapshot) {
     module.is_vdso = Covers(module, getauxval(AT_SYSINFO_EHDR));
     const bool is_loader = Covers(module, getauxval(AT_BASE));
     if (i >= pinned && !module.is_vdso && !is_loader) continue;
-    Complete(&objects[i], is_static, paths);
+    Complete(&objects[i], is_static, add_from_files, paths);
     modules[count++] = objects[i].loaded;
   }
   SortByStart(modules.first(count));

@@ -7,6 +7,10 @@
 
 namespace unspool::unwind {
 
+// Adds what only the files of a pinned module hold to its sources: see
+// unwind/load/own_cfi.h, which this library does not know.
+using AddSources = void (*)(LoadedModule* loaded);
+
 // The pinned ones among the modules that are loaded now, described. What is not
 // pinned is left to be found as a later module.
 //
@@ -16,9 +20,11 @@ namespace unspool::unwind {
 // was there at the start too (preloaded ones, for instance), and dlclose()
 // never unloads those. Also the vDSO and the loader.
 //
+// `add_from_files` is asked for each of them, unless it is null.
+//
 // False if memory cannot be had. Not async-signal-safe: takes the loader's
 // lock, allocates by mmap, reads files.
-bool TakeModuleSnapshot(ModuleSnapshot* snapshot);
+bool TakeModuleSnapshot(AddSources add_from_files, ModuleSnapshot* snapshot);
 
 }  // namespace unspool::unwind
 

@@ -1,15 +1,9 @@
 #include "unwind/own_files.h"
 
-#include <elf.h>
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
-
-#include "unwind/byte_reader.h"
-#include "unwind/elf_module.h"
 
 namespace unspool::unwind {
 namespace {
@@ -27,39 +21,6 @@ class OwnedFd {
 
  private:
   int fd_;
-};
-
-// A file, mapped to be read; empty if that fails.
-class MappedFile {
- public:
-  explicit MappedFile(const char* path) {
-    const OwnedFd fd(path);
-    struct stat status;
-    if (fd.get() < 0 || fstat(fd.get(), &status) != 0 || status.st_size <= 0) {
-      return;
-    }
-    const auto size = static_cast<size_t>(status.st_size);
-    void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (memory == MAP_FAILED) return;
-    bytes_ = {static_cast<const uint8_t*>(memory), size};
-  }
-  ~MappedFile() {
-    if (!bytes_.empty()) {
-      munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
-    }
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  std::span<const uint8_t> bytes() const { return bytes_; }
-  // Empty if the file is shorter.
-  std::span<const uint8_t> Part(uint64_t offset, uint64_t size) const {
-    if (offset > bytes_.size() || size > bytes_.size() - offset) return {};
-    return bytes_.subspan(offset, size);
-  }
-
- private:
-  std::span<const uint8_t> bytes_;
 };
 
 // Reads a file line by line into a buffer that a line must fit into; longer
@@ -123,16 +84,6 @@ void CutDeletedMark(PathBuffer& path) {
   if (std::strcmp(mark, kMark) == 0 && access(path, F_OK) != 0) *mark = '\0';
 }
 
-bool ReadSectionHeader(const MappedFile& file, const Elf64_Ehdr& header,
-                       uint64_t index, Elf64_Shdr* section) {
-  if (index >= header.e_shnum) return false;
-  const auto bytes =
-      file.Part(header.e_shoff + index * sizeof(*section), sizeof(*section));
-  if (bytes.empty()) return false;
-  std::memcpy(section, bytes.data(), sizeof(*section));
-  return true;
-}
-
 }  // namespace
 
 bool FindMappedPath(uint64_t address, PathBuffer& path) {
@@ -149,33 +100,6 @@ bool FindMappedPath(uint64_t address, PathBuffer& path) {
     // The device has no slash, so the first one begins the path.
     std::memmove(path, slash, std::strlen(slash) + 1);
     CutDeletedMark(path);
-    return true;
-  }
-  return false;
-}
-
-bool FindEhFrameInFile(const Module& module, CfiSection* section) {
-  const MappedFile file(module.path);
-  Elf64_Ehdr header;
-  Elf64_Shdr names;
-  if (!ParseElfHeader(file.bytes(), &header) ||
-      header.e_shentsize != sizeof(Elf64_Shdr) ||
-      !ReadSectionHeader(file, header, header.e_shstrndx, &names)) {
-    return false;
-  }
-  constexpr char kName[] = ".eh_frame";
-  for (uint64_t i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr candidate;
-    if (!ReadSectionHeader(file, header, i, &candidate)) return false;
-    if (candidate.sh_name > names.sh_size) continue;
-    const auto name =
-        file.Part(names.sh_offset + candidate.sh_name, sizeof(kName));
-    if (name.empty() || std::memcmp(name.data(), kName, sizeof(kName)) != 0 ||
-        (candidate.sh_flags & SHF_ALLOC) == 0) {
-      continue;
-    }
-    section->address = module.bias + candidate.sh_addr;
-    section->size = candidate.sh_size;
     return true;
   }
   return false;

@@ -19,6 +19,9 @@
 
 namespace unspool::unwind {
 
+struct LoadedModule;
+using AddSources = void (*)(LoadedModule* loaded);
+
 // A thread's own stack. While its SP is in [low, high), everything from SP to
 // `high` is mapped and stays so: plain loads are safe there. {0, 0} if unknown.
 struct StackBounds {
@@ -42,9 +45,10 @@ class SelfUnwinder {
   // Publishes the modules that are loaded now (those that can never be unloaded
   // pinned; all that were there before main() count as such) and warms every
   // path that the handler takes. Calling it again is a no-op; not from two
-  // threads at once. Which modules can never be unloaded: module_setup.h.
+  // threads at once. Which modules can never be unloaded, and what
+  // `add_from_files` is for: module_setup.h.
   // Not async-signal-safe: takes the loader's lock, allocates by mmap.
-  [[nodiscard]] InitStatus Init();
+  [[nodiscard]] InitStatus Init(AddSources add_from_files = nullptr);
 
   // Walks the stack from `registers`; writes at most frames.size() frames, leaf
   // first. `bounds` is the stack of the calling thread, or {0, 0}. Before

@@ -17,13 +17,14 @@ FindObjectFunction ResolveFindObject() {
 
 }  // namespace
 
-SelfUnwinder::InitStatus SelfUnwinder::Init() {
+SelfUnwinder::InitStatus SelfUnwinder::Init(AddSources add_from_files) {
   if (state_.load(std::memory_order_acquire) != nullptr) {
     return InitStatus::kOk;
   }
   auto* state =
       static_cast<SelfUnwinderState*>(MapZeroed(sizeof(SelfUnwinderState)));
-  if (state == nullptr || !TakeModuleSnapshot(&state->modules)) {
+  if (state == nullptr ||
+      !TakeModuleSnapshot(add_from_files, &state->modules)) {
     return InitStatus::kNoMemory;
   }
   state->later_modules.Configure(ResolveFindObject(), state->modules.count());

@@ -101,11 +101,34 @@ e2e_build(held_locks/liblater_burn.so ${gcc} FLAGS -O2 -fPIC -shared
   SOURCES held_locks_library.c)
 e2e_build(seccomp_filter ${gcc} FLAGS -O2 -pthread SOURCES seccomp_filter.c)
 e2e_build(totals ${gcc} FLAGS -O2 -pthread SOURCES totals.c)
-set(own_agent $<TARGET_FILE:unspool_agent_static> ${UNSPOOL_ZLIB_ARCHIVE})
+set(own_agent $<TARGET_FILE:unspool_agent_static> ${UNSPOOL_ZLIB_ARCHIVE}
+  ${UNSPOOL_ZSTD_ARCHIVE})
 e2e_build(totals_own_agent ${gcc} SOURCES totals.c DEPENDS ${own_agent}
   FLAGS -O2 -pthread -Wl,--undefined=unspool_start)
 e2e_build(totals_static ${gcc} SOURCES totals.c DEPENDS ${own_agent}
   FLAGS -O2 -pthread -static -s -Wl,--undefined=unspool_start)
+
+# Call-frame information in .debug_frame only; 64-bit DWARF; beside objects with
+# .eh_frame.
+set(no_eh_frame -g -fno-asynchronous-unwind-tables -fno-pie -no-pie)
+foreach(level O0 O2)
+  e2e_build(debug_frame_${level} ${gcc} SOURCES chain.c chain_inner.c
+    FLAGS -${level} ${no_eh_frame})
+endforeach()
+e2e_build(debug_frame_pie ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS -O2 -g -fno-asynchronous-unwind-tables -fPIE -pie)
+e2e_build(debug_frame_64 ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS -O2 ${no_eh_frame} -gdwarf64 -fno-dwarf2-cfi-asm)
+# At two addresses, as one build: what prelink(8) makes of a file.
+e2e_build(debug_frame_unmoved ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS -O2 ${no_eh_frame} -Wl,--build-id=0x0123456789abcdef)
+e2e_build(debug_frame_moved ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS -O2 ${no_eh_frame} -Wl,--build-id=0x0123456789abcdef
+    -Wl,-Ttext-segment=0x10000000)
+e2e_build(chain_inner.o ${gcc} SOURCES chain_inner.c
+  FLAGS -c -O2 ${no_eh_frame})
+e2e_build(debug_frame_mixed ${gcc} SOURCES chain.c DEPENDS chain_inner.o
+  FLAGS -O2 -g -no-pie)
 
 # One program and library in every segment layout, by one compiler.
 function(e2e_layout name)

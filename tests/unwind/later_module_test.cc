@@ -92,7 +92,7 @@ TEST(LaterModule, IsNotPinnedByALateStart) {
   void* handle = dlopen(PathOf(3).c_str(), RTLD_NOW);
   ASSERT_NE(handle, nullptr) << dlerror();
   ModuleSnapshot snapshot;
-  ASSERT_TRUE(TakeModuleSnapshot(&snapshot));
+  ASSERT_TRUE(TakeModuleSnapshot(nullptr, &snapshot));
   const auto at = [&](void* address) {
     return snapshot.Find(reinterpret_cast<uint64_t>(address));
   };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/load/own_cfi.h"
 #include "unwind/self_unwinder.h"
 #include "unwind/walk_scratch.h"
 
@@ -39,7 +40,8 @@ int CompareAndWalk(const void* a, const void* b) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2 || unwinder.Init() != decltype(unwinder)::InitStatus::kOk) {
+  if (argc != 2 || unwinder.Init(&unspool::unwind::AddCfiFromFiles) !=
+                       decltype(unwinder)::InitStatus::kOk) {
     return 2;
   }
   int numbers[] = {3, 2, 1, 4};

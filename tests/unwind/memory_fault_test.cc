@@ -26,7 +26,7 @@ constexpr size_t kMaxFrames = 256;
 const ModuleSnapshot& OwnModules() {
   static const ModuleSnapshot* const modules = [] {
     auto* snapshot = new ModuleSnapshot;
-    if (!TakeModuleSnapshot(snapshot)) std::abort();
+    if (!TakeModuleSnapshot(nullptr, snapshot)) std::abort();
     return snapshot;
   }();
   return *modules;

@@ -17,7 +17,7 @@ namespace {
 Registers RecoverAt(const Registers& from, uint64_t start, uint64_t end) {
   const auto state = std::make_unique<SelfUnwinderState>();
   const auto scratch = std::make_unique<WalkScratch>();
-  EXPECT_TRUE(TakeModuleSnapshot(&state->modules));
+  EXPECT_TRUE(TakeModuleSnapshot(nullptr, &state->modules));
   SelfMemory memory(0, 0, scratch->page);
   SelfCfi cfi(*state, *scratch);
   Registers frame = from;

@@ -130,6 +130,33 @@ e2e_build(chain_inner.o ${gcc} SOURCES chain_inner.c
 e2e_build(debug_frame_mixed ${gcc} SOURCES chain.c DEPENDS chain_inner.o
   FLAGS -O2 -g -no-pie)
 
+# .eh_frame in the usual place, then without what finds it, or none at all.
+e2e_build(chain ${gcc} FLAGS -O2 -g SOURCES chain.c chain_inner.c)
+e2e_build(chain_no_eh_frame_hdr ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS -O2 -g -Wl,--no-eh-frame-hdr)
+e2e_build(chain_no_cfi ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS -O2 -fno-asynchronous-unwind-tables -fno-exceptions)
+e2e_build(chain_old_frames ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS -O0 -g -fno-asynchronous-unwind-tables)
+e2e_build(huge_text ${gcc} SOURCES chain.c chain_inner.c huge_text.c
+  FLAGS -O2 -g)
+# Three executable segments; one of them 5 GiB behind the others, which no
+# linker's search table can say.
+set(far_away -O2 -g -DFAR_AWAY -no-pie -fno-pie)
+e2e_build(chain_segments ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS ${far_away} -Wl,--section-start=.far=0x2000000
+    -Wl,--section-start=.farther=0x3000000)
+e2e_build(chain_5_gib ${gcc} SOURCES chain.c chain_inner.c
+  FLAGS ${far_away} -mcmodel=large -fno-dwarf2-cfi-asm -Wl,--no-eh-frame-hdr
+    -Wl,--section-start=.far=0x140000000)
+foreach(kind static static-pie)
+  e2e_build(chain_${kind} ${gcc} SOURCES chain.c chain_inner.c
+    DEPENDS ${own_agent} FLAGS -O2 -g -${kind} -Wl,--undefined=unspool_start)
+  e2e_build(debug_frame_${kind} ${gcc} SOURCES chain.c chain_inner.c
+    DEPENDS ${own_agent} FLAGS -O2 -g -fno-asynchronous-unwind-tables -${kind}
+      -Wl,--undefined=unspool_start)
+endforeach()
+
 # One program and library in every segment layout, by one compiler.
 function(e2e_layout name)
   cmake_parse_arguments(arg "NO_PIE" "" "FLAGS" ${ARGN})
@@ -145,6 +172,7 @@ function(e2e_layout name)
   set(e2e_outputs ${e2e_outputs} PARENT_SCOPE)
 endfunction()
 e2e_layout(layout_bfd FLAGS -fuse-ld=bfd)
+e2e_layout(layout_gold FLAGS -fuse-ld=gold)
 e2e_layout(layout_lld FLAGS -fuse-ld=lld)
 e2e_layout(layout_lld_no_pie NO_PIE FLAGS -fuse-ld=lld)
 e2e_layout(layout_lld_separate_code

@@ -122,7 +122,7 @@ class LayoutCase:
 
 class EC02LinkerLayoutTest(harness.Case, LayoutCase):
     def test_every_layout_gives_the_same_stacks(self):
-        self.check_layouts("layout_bfd", "layout_lld", "layout_lld_no_pie",
+        self.check_layouts("layout_bfd", "layout_gold", "layout_lld", "layout_lld_no_pie",
                            "layout_lld_separate_code",
                            "layout_lld_no_rosegment")
 

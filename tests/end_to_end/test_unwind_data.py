@@ -1,8 +1,9 @@
-"""Where unwind data may be: .debug_frame of the program or of its debug file,
-.eh_frame without a search table."""
+"""Where unwind data and code may be: .debug_frame of the program or of its debug
+file, .eh_frame without a search table, segments far apart."""
 
 import os
 import shutil
+import struct
 import subprocess
 
 import harness
@@ -38,6 +39,14 @@ class Case(harness.Case):
         """A copy that may be changed."""
         return shutil.copy(harness.program(name), self.dir)
 
+    def record_and_check(self, *programs):
+        for program in programs:
+            with self.subTest(program):
+                argv = [os.path.join(harness.PROGRAMS, program), "0.7"]
+                run = self.record(argv, name=os.path.basename(program) + ".gz")
+                self.assert_unchanged(run, self.run_plain(argv))
+                self.check(run)
+
     def tool(self, *command):
         subprocess.run(command, check=True, cwd=self.dir, timeout=60)
 
@@ -47,13 +56,9 @@ class EC03DebugFrameTest(Case):
     it."""
 
     def test_in_the_program(self):
-        for name in ("debug_frame_O0", "debug_frame_O2", "debug_frame_pie",
-                     "debug_frame_64", "debug_frame_mixed"):
-            with self.subTest(name):
-                argv = [harness.program(name), "0.7"]
-                run = self.record(argv, name=f"{name}.pb.gz")
-                self.assert_unchanged(run, self.run_plain(argv))
-                self.check(run)
+        self.record_and_check("debug_frame_O0", "debug_frame_O2",
+                              "debug_frame_pie", "debug_frame_64",
+                              "debug_frame_mixed")
 
     def test_preloaded(self):
         self.check(self.preload([harness.program("debug_frame_O2"), "0.7"]))
@@ -111,3 +116,90 @@ class EC03DebugFrameTest(Case):
                   'mount --bind "$0" /usr/lib/debug && exec "$@"',
                   os.path.join(self.dir, "debug")]
         self.check(self.record([program, "0.7"], prefix=prefix))
+
+
+class EC04NoSearchTableTest(Case):
+    """.eh_frame_hdr is missing, empty, damaged or has no table."""
+
+    def changed(self, name, change):
+        """A copy of the program `chain`, changed at its .eh_frame_hdr:
+        change(bytes, offset of the program header, of the contents)."""
+        path = os.path.join(self.dir, name)
+        shutil.copy(harness.program("chain"), path)
+        with open(path, "r+b") as file:
+            data = bytearray(file.read())
+            first, = struct.unpack_from("<Q", data, 32)
+            count, = struct.unpack_from("<H", data, 56)
+            headers = [first + 56 * index for index in range(count)]
+            header, = (at for at in headers
+                       if struct.unpack_from("<I", data, at) == (0x6474E550,))
+            change(data, header, struct.unpack_from("<Q", data, header + 8)[0])
+            file.seek(0)
+            file.write(data)
+        return path
+
+    def test_an_index_is_built(self):
+        def omit_table(data, header, at):
+            data[at + 3] = 0xFF
+
+        def empty(data, header, at):
+            struct.pack_into("<QQ", data, header + 32, 0, 0)
+
+        def zero(data, header, at):
+            data[at:at + 8] = bytes(8)
+
+        self.record_and_check("chain_no_eh_frame_hdr",
+                              self.changed("omit_table", omit_table),
+                              self.changed("empty", empty),
+                              self.changed("zero", zero))
+
+    def test_without_section_headers(self):
+        def cut(data, header, at):
+            struct.pack_into("<Q", data, 40, 0)
+            struct.pack_into("<HH", data, 60, 0, 0)
+
+        run = self.record([self.changed("cut", cut), "0.7"])
+        own = [sample for sample in run.profile.samples
+               if sample.frames[0].module == "cut"]
+        self.assert_all(own, harness.is_rooted, "rooted")
+        self.assert_all(own, lambda sample: not is_marked(sample), "unmarked")
+
+    def test_without_any_unwind_data(self):
+        run = self.record([harness.program("chain_no_cfi"), "0.7"])
+        self.assertEqual(run.stdout, b"done 1\n")
+        self.assert_all(self.hot(run), is_marked, "marked")
+
+
+class EC14ExecutableSegmentsTest(Case):
+    """Code in several segments, with other addresses than offsets."""
+
+    def test_each_is_its_own_mapping(self):
+        self.record_and_check("chain_segments")
+
+    def test_5_gib_apart(self):
+        # EC-19: nothing in 32 bits on the way from address to name.
+        self.record_and_check("chain_5_gib")
+
+    def test_moved_to_anonymous_memory(self):
+        self.record_and_check("huge_text")
+
+
+class EC17StaleDebugFrameTest(Case):
+    """.eh_frame wins over a .debug_frame that is another build's."""
+
+    def test_eh_frame_is_believed(self):
+        section = os.path.join(self.dir, "section")
+        self.tool("objcopy", "-O", "binary", "--only-section=.debug_frame",
+                  "--set-section-flags", ".debug_frame=alloc",
+                  harness.program("chain_old_frames"), section)
+        program = self.copy("chain")
+        self.tool("objcopy", f"--add-section=.debug_frame={section}", program)
+        self.record_and_check(program)
+
+
+class EC20StaticTest(Case):
+    """Static programs with libunspool.a linked in."""
+
+    def test_static_and_static_pie(self):
+        self.record_and_check("chain_static", "chain_static-pie",
+                              "debug_frame_static", "debug_frame_static-pie")

@@ -4,6 +4,7 @@
 
 #include "collectors/optional_calls.h"
 #include "unwind/arch/arch.h"
+#include "unwind/stack_audit.h"
 
 namespace unspool::collectors {
 namespace {
@@ -12,6 +13,16 @@ namespace {
 void Add(std::atomic<uint64_t>& counter, uint64_t amount) {
   counter.store(counter.load(std::memory_order_relaxed) + amount,
                 std::memory_order_relaxed);
+}
+
+// Multiples of the golden ratio fall into each 1,024th of the range equally
+// often, after 610 to 1,597 others; where a thread begins is up to where its
+// state was mapped.
+bool IsAuditDue(const ThreadState& thread) {
+  constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;  // times 2^64
+  const uint64_t start = reinterpret_cast<uintptr_t>(&thread) >> 12;
+  const uint64_t samples = thread.samples.load(std::memory_order_relaxed);
+  return (start + samples) * kGoldenRatio >> (64 - 10) == 0;
 }
 
 const unwind::Module* FindModule(void* unwinder, unwind::ModuleId id) {
@@ -58,9 +69,30 @@ void Recorder::Record(const Capture& capture, SampleKind kind,
 bool Recorder::AddSample(const Capture& capture, SampleKind kind,
                          uint64_t weight) {
   ThreadState& thread = *capture.thread;
-  const NodeId stack = AddStack(capture.registers, capture.stack,
-                                thread.scratch, thread.frames());
+  std::span<unwind::Frame> frames = thread.frames();
+  unwind::WalkResult walk =
+      unwinder_->Walk(capture.registers, capture.stack, thread.scratch, frames);
+  if (IsAuditDue(thread)) {
+    walk = Audit(capture, frames.first(walk.depth), walk.end);
+    frames = thread.audit_frames();
+  }
+  const NodeId stack = writer_->AddStack(frames.first(walk.depth), walk.end);
   return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
+}
+
+unwind::WalkResult Recorder::Audit(const Capture& capture,
+                                   std::span<const unwind::Frame> frames,
+                                   unwind::WalkEnd end) {
+  ThreadState& thread = *capture.thread;
+  const std::span<unwind::Frame> again = thread.audit_frames();
+  const uint64_t wrong_before = thread.scratch.counters.wrong_rules;
+  const unwind::WalkResult walk =
+      unwinder_->Walk(capture.registers, capture.stack, thread.scratch, again,
+                      unwind::SelfUnwinder::RuleUse::kFresh);
+  writer_->AddAudit(
+      unwind::CompareWalks(frames, end, again.first(walk.depth), walk.end,
+                           thread.scratch.counters.wrong_rules - wrong_before));
+  return walk;
 }
 
 NodeId Recorder::AddStack(const unwind::Registers& registers,

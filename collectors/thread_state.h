@@ -68,10 +68,11 @@ struct ThreadState {
   ThreadLog log;
   unwind::WalkScratch scratch;
 
-  // The memory that `depth` frames need. False: there is none.
+  // The memory that `depth` frames need, and as many of an audit. False: there
+  // is none.
   bool Reserve(uint32_t depth) {
     max_depth = depth;
-    const size_t bytes = kHandlerStackBytes + depth * sizeof(unwind::Frame);
+    const size_t bytes = kHandlerStackBytes + 2 * depth * sizeof(unwind::Frame);
     return memory.size() >= bytes || memory.Allocate(bytes);
   }
   void* handler_stack_top() const {
@@ -79,6 +80,9 @@ struct ThreadState {
   }
   std::span<unwind::Frame> frames() const {
     return {static_cast<unwind::Frame*>(handler_stack_top()), max_depth};
+  }
+  std::span<unwind::Frame> audit_frames() const {
+    return {frames().data() + max_depth, max_depth};
   }
 };
 

@@ -96,11 +96,13 @@ absl::Status CheckCompatible(const Profile& a, const Profile& b) {
 
 // Comments that count something in one recording.
 bool IsCount(std::string_view key) {
-  for (std::string_view known : {"merged_ticks", "cpu_ns", "images", "threads",
-                                 "samples", "truncated", "lost"}) {
+  for (std::string_view known :
+       {"merged_ticks", "cpu_ns", "images", "threads", "samples", "truncated",
+        "lost", "audited", "audit_differs"}) {
     if (key == known) return true;
   }
-  return key.starts_with("truncated.") || key.starts_with("lost.");
+  return key.starts_with("truncated.") || key.starts_with("lost.") ||
+         key.starts_with("audit_differs.");
 }
 
 struct Count {

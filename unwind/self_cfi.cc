@@ -23,13 +23,14 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
   Answer answer;
   if (place_.module == nullptr) return answer;
   const uint64_t word = state_.rules.Find(lookup_pc, place_.id);
-  if (word != 0) {
+  if (word != 0 && trusts_cache_) {
     ++scratch_.counters.rule_hits;
     answer.kind = Answer::Kind::kRule;
     answer.rule = UnwindRule<NativeArch>::FromWord(word);
   } else {
     ++scratch_.counters.rule_misses;
     answer = FindInModule(pc, exact);
+    if (word != 0 && Contradicts(answer, word)) ++scratch_.counters.wrong_rules;
     if (answer.kind == Answer::Kind::kRule) {
       state_.rules.Insert(lookup_pc, place_.id, answer.rule.word());
     } else if (answer.kind == Answer::Kind::kRow) {
@@ -38,6 +39,13 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
   }
   answer.module = place_.id;
   return answer;
+}
+
+// What could not be looked up, because a module went away, contradicts nothing.
+bool SelfCfi::Contradicts(const Answer& answer, uint64_t cached_word) {
+  if (answer.kind == Answer::Kind::kRow) return true;
+  return answer.kind == Answer::Kind::kRule &&
+         answer.rule.word() != cached_word;
 }
 
 SelfCfi::Answer SelfCfi::FindInModule(uint64_t pc, bool exact) {

@@ -19,8 +19,11 @@ class SelfCfi {
  public:
   using Answer = CfiAnswer<NativeArch>;
 
-  SelfCfi(SelfUnwinderState& state, WalkScratch& scratch)
-      : state_(state), scratch_(scratch) {
+  // Without `trusts_cache` every answer is found in the unwind data; rules in
+  // the cache that say something else are counted, and replaced.
+  SelfCfi(SelfUnwinderState& state, WalkScratch& scratch,
+          bool trusts_cache = true)
+      : state_(state), scratch_(scratch), trusts_cache_(trusts_cache) {
     scratch.checked_count = 0;
   }
 
@@ -41,9 +44,11 @@ class SelfCfi {
     return place.id >= state_.modules.count();
   }
   Answer FindInModule(uint64_t pc, bool exact);
+  static bool Contradicts(const Answer& answer, uint64_t cached_word);
 
   SelfUnwinderState& state_;
   WalkScratch& scratch_;
+  const bool trusts_cache_;
   Place place_;  // of the last answer
 };
 

@@ -13,7 +13,7 @@ namespace unspool::unwind {
 
 WalkResult SelfUnwinder::Walk(const Registers& registers,
                               const StackBounds& bounds, WalkScratch& scratch,
-                              std::span<Frame> frames) {
+                              std::span<Frame> frames, RuleUse use) {
   SelfUnwinderState* state = state_.load(std::memory_order_acquire);
   if (state == nullptr) return {0, WalkEnd::kNoCfi, registers.pc()};
   // Only what is above an SP that the thread really has is known to be mapped.
@@ -21,7 +21,7 @@ WalkResult SelfUnwinder::Walk(const Registers& registers,
   const bool on_stack = bounds.low <= sp && sp < bounds.high;
   SelfMemory memory(on_stack ? sp : 0, on_stack ? bounds.high : 0,
                     scratch.page);
-  SelfCfi cfi(*state, scratch);
+  SelfCfi cfi(*state, scratch, use == RuleUse::kCached);
   Walker<NativeArch, SelfMemory, SelfCfi> walker(memory, cfi,
                                                  scratch.registers);
   return walker.Walk(registers, frames);

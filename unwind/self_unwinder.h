@@ -50,12 +50,17 @@ class SelfUnwinder {
   // Not async-signal-safe: takes the loader's lock, allocates by mmap.
   [[nodiscard]] InitStatus Init(AddSources add_from_files = nullptr);
 
+  // kFresh looks each frame's rule up in the unwind data, whatever the cache
+  // says, and counts where that is wrong (WalkCounters): for audits.
+  enum class RuleUse : uint8_t { kCached, kFresh };
+
   // Walks the stack from `registers`; writes at most frames.size() frames, leaf
   // first. `bounds` is the stack of the calling thread, or {0, 0}. Before
   // Init() there are no frames, and the end is kNoCfi. Any number of threads at
   // once, one walk per scratch. Async-signal-safe.
   WalkResult Walk(const Registers& registers, const StackBounds& bounds,
-                  WalkScratch& scratch, std::span<Frame> frames);
+                  WalkScratch& scratch, std::span<Frame> frames,
+                  RuleUse use = RuleUse::kCached);
 
   // The module with this id; nullptr for kNoModule and ids not given out. Stays
   // valid for the life of the process, also after dlclose. Ids are dense:
@@ -69,6 +74,8 @@ class SelfUnwinder {
   void EndUnload();
 
  private:
+  friend struct SelfUnwinderPeer;  // tests: puts wrong rules into the cache
+
   // Published once, with release; nullptr before. Never freed.
   std::atomic<SelfUnwinderState*> state_{nullptr};
 };

@@ -24,6 +24,8 @@ struct WalkCounters {
   uint64_t rule_hits = 0;    // frames whose rule was in the cache
   uint64_t rule_misses = 0;  // frames whose row had to be found
   uint64_t rows = 0;         // of these, rows that are no rule: never cached
+  // Rules in the cache that a walk without it found to be wrong (RuleUse).
+  uint64_t wrong_rules = 0;
   // Copies of a later module that were dropped, because it went away meanwhile.
   uint64_t gone_modules = 0;
 };

@@ -48,8 +48,10 @@ struct SpoolControl {
   LossCounter lost;     // of images that found no room for their record
   uint32_t said;        // atomic: what a process has told the user, by bit
   uint32_t modules;     // atomic: module records written, by all images
+  uint64_t audits[8];   // atomic: stacks walked twice, by AuditFinding
 };
-static_assert(sizeof(SpoolControl) == 32);
+static_assert(sizeof(SpoolControl) == 96);
+static_assert(offsetof(SpoolControl, audits) == 32);
 static_assert(offsetof(SpoolControl, said) == 24);
 static_assert(offsetof(SpoolControl, modules) == 28);
 static_assert(offsetof(SpoolControl, next_image) == 4);

@@ -114,6 +114,15 @@ LossCounter SpoolReader::lost() const {
   return {LoadRelaxed(control.lost.count), LoadRelaxed(control.lost.weight)};
 }
 
+AuditArray SpoolReader::audits() const {
+  const auto& control = At<SpoolControl>(kSpoolPageSize);
+  AuditArray audits;
+  for (size_t i = 0; i < audits.size(); ++i) {
+    audits[i] = LoadRelaxed(control.audits[i]);
+  }
+  return audits;
+}
+
 TextView SpoolReader::Text(const Chunk& chunk, const ChunkBytes& where) const {
   const uint64_t offset = LoadRelaxed(where.offset);
   const uint64_t size = LoadRelaxed(where.size);

@@ -22,6 +22,7 @@
 #include "collectors/spool/spool_status.h"
 #include "unwind/frame.h"
 #include "unwind/module.h"
+#include "unwind/stack_audit.h"
 
 namespace unspool::collectors {
 
@@ -30,6 +31,9 @@ using TextView = std::span<const char>;
 
 // A name as the kernel gives it to tasks; always ends in NUL.
 using NameArray = std::array<char, sizeof(ThreadRecord::name)>;
+
+// By unwind::AuditFinding.
+using AuditArray = std::array<uint64_t, unwind::kAuditFindingCount>;
 
 using LossArray = std::array<LossCounter, kLossSlots>;  // by LossCause
 
@@ -112,6 +116,9 @@ class SpoolReader {
 
   // Of images that are not among these: they found no room for their record.
   LossCounter lost() const;
+
+  // How many stacks were walked twice, by what was found.
+  AuditArray audits() const;
 
   // `visit(const ModuleView&)` for every module, `visit(const ThreadView&)` for
   // every thread, in the order of the file. Ids and tids may repeat.

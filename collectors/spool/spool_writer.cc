@@ -54,6 +54,10 @@ bool SpoolWriter::IsFirstToSay(uint32_t subject) {
   return (FetchOr(chunks_.control()->said, bit) & bit) == 0;
 }
 
+void SpoolWriter::AddAudit(unwind::AuditFinding finding) {
+  FetchAdd(chunks_.control()->audits[static_cast<size_t>(finding)], 1);
+}
+
 void SpoolWriter::AddThread(ThreadLog& log, int32_t tid, const char* name) {
   if (log.generation != generation_) {
     memset(static_cast<void*>(&log), 0, sizeof(log));

@@ -21,6 +21,7 @@
 #include "collectors/spool/thread_log.h"
 #include "unwind/frame.h"
 #include "unwind/module.h"
+#include "unwind/stack_audit.h"
 
 namespace unspool::collectors {
 
@@ -120,6 +121,9 @@ class SpoolWriter {
   // Counts a sample that could not be kept; always finds room.
   // Async-signal-safe; any thread.
   void AddLoss(ThreadLog& log, LossCause cause, uint64_t weight);
+
+  // Counts a stack that was walked twice. Async-signal-safe; any thread.
+  void AddAudit(unwind::AuditFinding finding);
 
   // Adds CPU time that no sample stands for; without room it is a loss.
   // Async-signal-safe; any thread.

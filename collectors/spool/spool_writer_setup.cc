@@ -40,8 +40,12 @@ SpoolStatus SpoolWriter::Create(int fd, uint64_t capacity_bytes) {
   if (ftruncate(fd, pages * kSpoolPageSize) != 0) {
     return SpoolStatus::kBadDescriptor;
   }
-  const SpoolControl control{
-      .sampling = 1, .next_image = 0, .lost = {}, .said = 0, .modules = 0};
+  const SpoolControl control{.sampling = 1,
+                             .next_image = 0,
+                             .lost = {},
+                             .said = 0,
+                             .modules = 0,
+                             .audits = {}};
   SpoolStatus status = WriteAll(fd, &control, sizeof(control), kSpoolPageSize);
   if (status != SpoolStatus::kOk) return status;
   const SpoolHeader header{.magic = kSpoolMagic,

@@ -168,6 +168,11 @@ void AddComments(const SpoolReader& reader, const Tally& tally,
   comments.AddCauses("truncated", tally.totals.truncated, tally.truncated,
                      TruncationName);
   comments.AddCauses("lost", tally.totals.lost, tally.lost, LossName);
+  comments.AddCount("audited", tally.totals.audited);
+  collectors::AuditArray differs = reader.audits();
+  differs[static_cast<size_t>(unwind::AuditFinding::kSame)] = 0;
+  comments.AddCauses("audit_differs", tally.totals.audit_differs, differs,
+                     AuditName);
 }
 
 }  // namespace unspool::exporters::raw

@@ -11,8 +11,8 @@
 namespace unspool::exporters::raw {
 
 // Adds version, command, host, engine, frequency, rate, and what was sampled,
-// truncated and lost. Facts of the whole recording are the first image's.
-// Not async-signal-safe: allocates.
+// truncated, lost and audited. Facts of the whole recording are the first
+// image's. Not async-signal-safe: allocates.
 void AddComments(const collectors::SpoolReader& reader, const Tally& tally,
                  ProfileTables& tables, ProfileStream& stream);
 

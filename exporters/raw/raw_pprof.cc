@@ -159,6 +159,7 @@ bool AddSamples(const SpoolReader& reader, ProfileTables& tables,
     if (!samples.WriteImage(i)) return false;
   }
   samples.WriteLostImages();
+  samples.CountAudits();
   return true;
 }
 

@@ -41,14 +41,17 @@ struct RawOptions {
 // a summary line needs in *totals if not null.
 // Not async-signal-safe: allocates.
 struct RawTotals {
-  uint64_t samples = 0;         // handler runs that gave a stack
-  uint64_t truncated = 0;       // of these, not walked to the root
-  uint64_t lost = 0;            // ticks that gave none
-  uint64_t lost_ns = 0;         // what they stood for
-  const char* lost_cause = "";  // of most of that, as in "[lost: …]"; static
-  uint64_t weight_ns = 0;       // sum of all weights, lost ones included
-  uint64_t waiting_ns = 0;      // of these, by the wall clock; else 0
-  bool is_wall = false;         // by the wall clock, not CPU time
+  uint64_t samples = 0;          // handler runs that gave a stack
+  uint64_t truncated = 0;        // of these, not walked to the root
+  uint64_t lost = 0;             // ticks that gave none
+  uint64_t lost_ns = 0;          // what they stood for
+  const char* lost_cause = "";   // of most of that, as in "[lost: …]"; static
+  uint64_t weight_ns = 0;        // sum of all weights, lost ones included
+  uint64_t waiting_ns = 0;       // of these, by the wall clock; else 0
+  bool is_wall = false;          // by the wall clock, not CPU time
+  uint64_t audited = 0;          // stacks that were walked twice
+  uint64_t audit_differs = 0;    // of these, where the walks did not agree
+  const char* audit_cause = "";  // of most of them; static
   uint32_t images = 0;
   uint32_t threads = 0;
   char engine[16] = {};  // of the first image

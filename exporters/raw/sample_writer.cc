@@ -50,6 +50,12 @@ const char* TruncationName(size_t end) {
   return kNames[end];
 }
 
+const char* AuditName(size_t finding) {
+  static constexpr const char* kNames[] = {"", "rule", "module", "stack"};
+  static_assert(std::size(kNames) == unwind::kAuditFindingCount);
+  return kNames[finding];
+}
+
 bool SampleWriter::WriteImage(size_t image) {
   ImageModules modules(tables_);
   StackWalker walker(reader_, image, modules);
@@ -139,6 +145,20 @@ void SampleWriter::WriteCounter(const CounterView& counter,
   if (is_waiting) return;
   tally_.running_samples += counter.count;
   tally_.running_weight_ns += counter.weight;
+}
+
+void SampleWriter::CountAudits() {
+  const collectors::AuditArray audits = reader_.audits();
+  RawTotals& totals = tally_.totals;
+  uint64_t most = 0;
+  for (size_t i = 0; i < audits.size(); ++i) {
+    totals.audited += audits[i];
+    if (i == static_cast<size_t>(unwind::AuditFinding::kSame)) continue;
+    totals.audit_differs += audits[i];
+    if (audits[i] <= most) continue;
+    most = audits[i];
+    totals.audit_cause = AuditName(i);
+  }
 }
 
 void SampleWriter::WriteLosses(const LossArray& losses) {

@@ -27,6 +27,8 @@ inline constexpr size_t kLossNames = collectors::kLossCauseCount + 1;
 // The word in "[lost: …]" and "[truncated: …]".
 const char* LossName(size_t cause);
 const char* TruncationName(size_t end);
+// What an audit found to differ (AuditFinding); "" for kSame.
+const char* AuditName(size_t finding);
 
 struct Tally {
   RawTotals totals;
@@ -47,6 +49,9 @@ class SampleWriter {
 
   // Writes all samples of an image. False: no memory.
   [[nodiscard]] bool WriteImage(size_t image);
+
+  // Adds up what audits found.
+  void CountAudits();
 
   // Writes what was lost by images that found no room for their record.
   void WriteLostImages();

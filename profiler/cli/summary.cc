@@ -30,6 +30,16 @@ std::string RateReached(const SummaryFacts& facts) {
   return " (the kernel gave " + std::to_string(std::lround(reached)) + ")";
 }
 
+// Only where something was audited: one stack in 1,024.
+std::string Audits(const exporters::RawTotals& totals) {
+  if (totals.audited == 0) return "";
+  const std::string cause = totals.audit_differs == 0
+                                ? ""
+                                : std::string(" (") + totals.audit_cause + ")";
+  return ", " + std::to_string(totals.audit_differs) + " of " +
+         std::to_string(totals.audited) + " audited stacks differ" + cause;
+}
+
 // A loss may stand for one tick or for all that a thread did.
 std::string LossShare(const exporters::RawTotals& totals) {
   constexpr uint64_t kFloorNs = 10'000'000;
@@ -83,8 +93,8 @@ std::string SummaryLine(const SummaryFacts& facts) {
     line += " (the program used hardly any CPU time)";
   }
   line += ", " + std::to_string(totals.lost) + " lost" + LossShare(totals) +
-          ", " + Fixed(truncated, 2) + " % truncated, " + facts.engine +
-          " at " + std::to_string(facts.frequency) + " Hz" +
+          ", " + Fixed(truncated, 2) + " % truncated" + Audits(totals) + ", " +
+          facts.engine + " at " + std::to_string(facts.frequency) + " Hz" +
           RateReached(facts) + (totals.is_wall ? ", wall clock" : "") +
           not_profiled;
   const std::string file = ShellWord(facts.output);

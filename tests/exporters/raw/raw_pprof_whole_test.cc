@@ -28,14 +28,34 @@ TEST_F(RawPprofTest, CommentsTellHowItWasRecorded) {
   recording_.Sample(log, {}, WalkEnd::kRoot, 12'500'000, 8);
   recording_.writer().NoteEnd(1, 101'000'000);
   const char* const kMore[] = {"unspool.output=x y.pb.gz"};
-  EXPECT_THAT(Write({.comments = kMore}).Comments(),
-              IsSupersetOf({Pair("command", "app --name 'two words'"),
-                            Pair("engine", "timer"), Pair("frequency", "100"),
-                            Pair("rate", "80"), Pair("cpu_ns", "101000000"),
-                            Pair("images", "1"), Pair("threads", "1"),
-                            Pair("samples", "8"), Pair("truncated", "0"),
-                            Pair("lost", "0"), Pair("version", "0.1.0"),
-                            Pair("output", "x y.pb.gz")}));
+  EXPECT_THAT(
+      Write({.comments = kMore}).Comments(),
+      IsSupersetOf(
+          {Pair("command", "app --name 'two words'"), Pair("engine", "timer"),
+           Pair("frequency", "100"), Pair("rate", "80"),
+           Pair("cpu_ns", "101000000"), Pair("images", "1"),
+           Pair("threads", "1"), Pair("samples", "8"), Pair("truncated", "0"),
+           Pair("lost", "0"), Pair("audited", "0"), Pair("audit_differs", "0"),
+           Pair("version", "0.1.0"), Pair("output", "x y.pb.gz")}));
+}
+
+TEST_F(RawPprofTest, CommentsTellWhatAuditsFound) {
+  using unwind::AuditFinding;
+  for (const AuditFinding finding :
+       {AuditFinding::kSame, AuditFinding::kSame, AuditFinding::kSame,
+        AuditFinding::kModule, AuditFinding::kRule, AuditFinding::kRule}) {
+    recording_.writer().AddAudit(finding);
+  }
+  const WrittenProfile written = Write();
+  const auto comments = written.Comments();
+  EXPECT_THAT(comments,
+              IsSupersetOf({Pair("audited", "6"), Pair("audit_differs", "3"),
+                            Pair("audit_differs.rule", "2"),
+                            Pair("audit_differs.module", "1")}));
+  EXPECT_FALSE(comments.contains("audit_differs.stack"));
+  EXPECT_EQ(written.totals().audited, 6u);
+  EXPECT_EQ(written.totals().audit_differs, 3u);
+  EXPECT_STREQ(written.totals().audit_cause, "rule");
 }
 
 TEST_F(RawPprofTest, CommandIsQuotedAsForAShell) {

@@ -24,6 +24,20 @@ TEST(SummaryLine, SaysCountsEngineOutputAndWhatToTypeNext) {
             "p.pb.gz  (next: unspool report p.pb.gz)");
 }
 
+TEST(SummaryLine, SaysWhatAuditsFound) {
+  SummaryFacts facts = Facts();
+  facts.totals.audited = 12;
+  EXPECT_NE(SummaryLine(facts).find(
+                "truncated, 0 of 12 audited stacks differ, timer"),
+            std::string::npos)
+      << SummaryLine(facts);
+  facts.totals.audit_differs = 2;
+  facts.totals.audit_cause = "rule";
+  EXPECT_NE(SummaryLine(facts).find("2 of 12 audited stacks differ (rule), "),
+            std::string::npos)
+      << SummaryLine(facts);
+}
+
 TEST(SummaryLine, SaysHowMuchALossIsAndWhy) {
   SummaryFacts facts = Facts();
   facts.totals.lost = 1;

@@ -145,6 +145,21 @@ class Samples(cli.Case):
         self.assertEqual(stacks, {("Spin", "[truncated: depth]")})
 
 
+class Audits(cli.Case):
+
+    def test_of_many_stacks_some_are_walked_twice_and_none_differs(self):
+        run = self.record(cli.ACT, "spin", "1000", flags=["-F", "10000"])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = self.load()
+        audited = int(profile.facts("audited")[0])
+        # One in 1,024 on average, and after 1,597 others at the latest.
+        self.assertGreaterEqual(audited,
+                                self.summary_samples(run) // 1597)
+        self.assertEqual(profile.facts("audit_differs"), ["0"])
+        self.assertEqual(f"0 of {audited} audited stacks differ, " in run.stderr,
+                         audited > 0, run.stderr)
+
+
 class Output(cli.Case):
 
     def test_where_it_cannot_be_written_the_program_is_not_started(self):

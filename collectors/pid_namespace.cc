@@ -20,6 +20,18 @@ long ReadLink(const char* path, char (&text)[32]) {
 
 }  // namespace
 
+uint32_t OwnPidNamespace() {
+  if (!IsAllowed(OptionalCall::kFiles)) return 0;
+  char text[32];
+  const long size = ReadLink("/proc/thread-self/ns/pid", text);
+  uint32_t number = 0;
+  for (long i = 0; i < size; ++i) {
+    if (text[i] < '0' || text[i] > '9') continue;
+    number = number * 10 + static_cast<uint32_t>(text[i] - '0');
+  }
+  return number;
+}
+
 bool StayChildrenInOurPidNamespace() {
   if (!IsAllowed(OptionalCall::kFiles)) return true;
   char own[32];

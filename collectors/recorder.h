@@ -56,6 +56,9 @@ class Recorder {
   // thread itself, or while it cannot record.
   void UpdateName(ThreadState& thread, const TaskName& name);
 
+  // Notes that the program lives. Async-signal-safe.
+  void NoteTime(uint64_t monotonic_ns) { writer_->NoteTime(monotonic_ns); }
+
   // False once the tool asked to stop. Async-signal-safe.
   bool sampling_wanted() const { return writer_->sampling_wanted(); }
 

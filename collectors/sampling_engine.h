@@ -139,7 +139,7 @@ class SamplingEngine {
   static void RunTick(void* call);
   uint64_t WeightNs(const ThreadState& thread, const siginfo_t& info) const;
   void StartEventIfWanted(ThreadState& thread);
-  void ScanIfDue();
+  void ScanIfDue(uint64_t now_s);
 
   // All below: lock held.
   StartStatus BeginCallingThread();

@@ -92,7 +92,12 @@ void SamplingEngine::RunTick(void* argument) {
   engine.recorder_->Record(capture, SampleKind::kCpu,
                            engine.WeightNs(thread, *call.info));
   engine.StartEventIfWanted(thread);
-  engine.ScanIfDue();
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  const auto now_s = static_cast<uint64_t>(now.tv_sec);
+  engine.recorder_->NoteTime(now_s * kNsPerSecond +
+                             static_cast<uint64_t>(now.tv_nsec));
+  engine.ScanIfDue(now_s);
 }
 
 // Beside timers only: it costs a system call.
@@ -116,13 +121,10 @@ void SamplingEngine::StartEventIfWanted(ThreadState& thread) {
   lock_.Unlock();
 }
 
-void SamplingEngine::ScanIfDue() {
+void SamplingEngine::ScanIfDue(uint64_t now_s) {
   if (!IsAllowed(OptionalCall::kFiles) || !IsAllowed(OptionalCall::kThreads)) {
     return;
   }
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  const uint64_t now_s = static_cast<uint64_t>(now.tv_sec);
   uint64_t seen_s = last_scan_s_.load(std::memory_order_relaxed);
   if (now_s == seen_s || !last_scan_s_.compare_exchange_strong(
                              seen_s, now_s, std::memory_order_relaxed)) {

@@ -154,6 +154,7 @@ void WallClock::Run() {
     if (!SleepUntil(next_ns) || !recorder_->sampling_wanted()) {
       return FinalRound();
     }
+    recorder_->NoteTime(next_ns);
     work_ns = Round();
   }
   // Only the helper is left: when it ends, the program does.

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "exporters/profile.h"
-#include "exporters/symbolizer/found_file.h"
+#include "exporters/symbolizer/recorded_files.h"
 
 namespace unspool::exporters {
 
@@ -26,20 +26,15 @@ using Progress =
 // InvalidArgument: neither, truncated, corrupt, or of another version.
 absl::StatusOr<Profile> LoadProfile(const std::string& path);
 
-// Finds the file of a module by what the recording says of it; the build id is
-// hex, "" if there is none.
-using FileFinder = std::function<FoundFile(const std::string& path,
-                                           std::string_view build_id)>;
-
 // Names every location that has no function yet, from the files that its
-// mapping names, if their build ids match, or that `find` knows. Code without a
-// symbol is called "module+0x1234". Locations whose file is not there, or not
-// the one that was recorded, stay without a name, for somebody who has the
-// file; a comment "unspool.unnamed=…" says why. `progress` may be empty; it may
-// throw to end the work early, then what has a name by then keeps it. Not
-// async-signal-safe: allocates, reads files.
+// mapping names, if their build ids match, or that `files` knows (null: none).
+// Code without a symbol is called "module+0x1234". Locations whose file is not
+// there, or not the one that was recorded, stay without a name, for somebody
+// who has the file; a comment "unspool.unnamed=…" says why. `progress` may be
+// empty; it may throw to end the work early, then what has a name by then keeps
+// it. Not async-signal-safe: allocates, reads files.
 void Symbolize(Profile& profile, const Progress& progress,
-               const FileFinder& find = nullptr);
+               const RecordedFiles* files = nullptr);
 
 // The whole file or none, also if a signal ends the program meanwhile: it has
 // no name until it is complete (open(2), O_TMPFILE), or, where the file system

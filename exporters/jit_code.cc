@@ -7,7 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
+#include "exporters/pid_namespaces.h"
 #include "exporters/symbolizer/jit_names.h"
 
 namespace unspool::exporters {
@@ -18,17 +20,28 @@ constexpr uint64_t kKernelStart = uint64_t{1} << 63;
 
 class JitCode {
  public:
-  JitCode(Profile& profile, FunctionTable* functions)
-      : profile_(profile), functions_(functions) {}
+  JitCode(Profile& profile, FunctionTable* functions,
+          const RecordedFiles* files, const Tick& tick)
+      : profile_(profile),
+        functions_(functions),
+        files_(files),
+        namespaces_(profile),
+        names_(tick) {}
 
   std::vector<std::string> Run() {
     if (!FindCandidates()) return {};
     FindUsers();
-    std::vector<std::string> problems;
-    for (auto& [pid, locations] : of_process_) {
-      if (pid > 0) NameProcess(pid, locations, &problems);
+    {
+      const absl::Cleanup replace = [this] {
+        ReplaceInSamples();
+        DropEmptyMappings();
+      };
+      for (auto& [pid, locations] : of_process_) {
+        if (pid > 0) NameProcess(pid, locations);
+      }
     }
-    ReplaceInSamples();
+    std::vector<std::string> problems = names_.problems();
+    if (!unknown_.empty()) problems.push_back(UnknownProblem());
     return problems;
   }
 
@@ -88,8 +101,28 @@ class JitCode {
     });
   }
 
-  void NameProcess(int64_t pid, Locations& locations,
-                   std::vector<std::string>* problems) {
+  JitProcess ProcessOf(int64_t pid) const {
+    JitProcess process = {.pid = pid,
+                          .has_our_number = namespaces_.IsOurs(pid),
+                          .folders = {},
+                          .start_ns = profile_.time_ns,
+                          .end_ns = 0};
+    if (profile_.duration_ns != 0) {
+      process.end_ns = profile_.time_ns + profile_.duration_ns;
+    }
+    if (files_ != nullptr && !namespaces_.IsAmbiguous(pid)) {
+      process.folders = files_->FindFolders(pid);
+    }
+    return process;
+  }
+
+  void NameProcess(int64_t pid, Locations& locations) {
+    const JitProcess process = ProcessOf(pid);
+    if (!process.has_our_number && process.folders.temporary.empty() &&
+        process.folders.working.empty()) {
+      unknown_.push_back(pid);
+      return;
+    }
     std::ranges::sort(locations, {}, [this](uint32_t location) {
       return profile_.locations[location].address;
     });
@@ -101,16 +134,18 @@ class JitCode {
     addresses.erase(std::unique(addresses.begin(), addresses.end()),
                     addresses.end());
     JitAddresses names(addresses);
-    const JitProcess process = {
-        .pid = pid,
-        .start_ns = profile_.time_ns,
-        .end_ns = profile_.duration_ns == 0
-                      ? 0
-                      : profile_.time_ns + profile_.duration_ns};
-    for (std::string& problem : FindJitNames(process, &names)) {
-      problems->push_back(std::move(problem));
-    }
-    TakeNames(pid, locations, addresses, names.names());
+    const absl::Cleanup take = [&] {
+      TakeNames(pid, locations, addresses, names.names());
+    };
+    names_.Find(process, &names);
+  }
+
+  std::string UnknownProblem() const {
+    const size_t more = unknown_.size() - 1;
+    return "code in no file of process " + std::to_string(unknown_[0]) +
+           (more == 0 ? "" : " and of " + std::to_string(more) + " more") +
+           ": it ran in another pid namespace, and which files its JIT "
+           "compiler wrote is not known: look at the profile where it ran";
   }
 
   void TakeNames(int64_t pid, const Locations& locations,
@@ -172,8 +207,36 @@ class JitCode {
     });
   }
 
+  // Of those that all locations have left.
+  void DropEmptyMappings() {
+    if (mapping_ == kNoIndex) return;
+    std::vector<bool> is_kept;
+    for (const Mapping& mapping : profile_.mappings) {
+      is_kept.push_back(!IsPseudoFile(profile_.strings[mapping.filename]));
+    }
+    for (const Location& location : profile_.locations) {
+      if (location.mapping != kNoIndex) is_kept[location.mapping] = true;
+    }
+    std::vector<uint32_t> moved_to(is_kept.size());
+    uint32_t count = 0;
+    for (size_t i = 0; i < is_kept.size(); ++i) {
+      moved_to[i] = count;
+      if (is_kept[i]) profile_.mappings[count++] = profile_.mappings[i];
+    }
+    profile_.mappings.resize(count);
+    for (Location& location : profile_.locations) {
+      if (location.mapping != kNoIndex) {
+        location.mapping = moved_to[location.mapping];
+      }
+    }
+  }
+
   Profile& profile_;
   FunctionTable* const functions_;
+  const RecordedFiles* const files_;
+  const PidNamespaces namespaces_;
+  JitNames names_;
+  std::vector<int64_t> unknown_;  // processes whose files cannot be told
   std::vector<bool> is_candidate_;
   std::map<int64_t, Locations> of_process_;   // in a fixed order
   absl::flat_hash_map<uint32_t, int> users_;  // processes of a location
@@ -190,9 +253,10 @@ bool IsPseudoFile(std::string_view path) {
          (path.starts_with('[') && path != "[vdso]");
 }
 
-std::vector<std::string> NameJitCode(Profile& profile,
-                                     FunctionTable* functions) {
-  return JitCode(profile, functions).Run();
+std::vector<std::string> NameJitCode(Profile& profile, FunctionTable* functions,
+                                     const RecordedFiles* files,
+                                     const Tick& tick) {
+  return JitCode(profile, functions, files, tick).Run();
 }
 
 }  // namespace unspool::exporters

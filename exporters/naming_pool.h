@@ -24,8 +24,8 @@
 #include "absl/status/status.h"
 #include "exporters/name_table.h"
 #include "exporters/symbolizer/debuginfod.h"
-#include "exporters/symbolizer/found_file.h"
 #include "exporters/symbolizer/module_tables.h"
+#include "exporters/symbolizer/recorded_files.h"
 
 namespace unspool::exporters {
 
@@ -38,7 +38,8 @@ struct NamingRequest {
 };
 
 struct NamingAnswer {
-  absl::Status status;  // why names are missing
+  absl::Status status;      // why names are missing
+  bool is_damaged = false;  // some DWARF is
   // By address; their keys are indices into the request's offsets.
   std::vector<NameTable> names;
 };
@@ -81,6 +82,7 @@ class NamingPool {
   bool NextTask(Task* task);
   void FinishTask(std::vector<Task> more);
   void NoteNoMemory(uint32_t module);
+  void NoteDamage(uint32_t module);
   void Stop(std::exception_ptr error);
   void Wait(const Report& report);
 

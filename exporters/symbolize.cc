@@ -41,20 +41,25 @@ struct Place {
 
 class Symbolizer {
  public:
-  Symbolizer(Profile& profile, const Progress& progress, const FileFinder& find)
-      : profile_(profile), progress_(progress), find_(find) {
+  Symbolizer(Profile& profile, const Progress& progress,
+             const RecordedFiles* files)
+      : profile_(profile), progress_(progress), files_(files) {
     for (uint32_t i = 0; i < profile.functions.size(); ++i) {
       functions_.Note(profile.functions[i], i);
     }
   }
 
   void Run() {
-    for (const std::string& problem : NameJitCode(profile_, &functions_)) {
+    // Also when the caller's progress function throws to end this early.
+    const absl::Cleanup set_flags = [this] { profile_.UpdateMappingFlags(); };
+    const Tick tick = [this] {
+      if (progress_) progress_("naming JIT-compiled code", 0, 0);
+    };
+    for (const std::string& problem :
+         NameJitCode(profile_, &functions_, files_, tick)) {
       AddProblem(problem);
     }
     CollectLocations();
-    // Also when the caller's progress function throws to end this early.
-    const absl::Cleanup set_flags = [this] { profile_.UpdateMappingFlags(); };
     NamingPool pool(MakeRequests());
     std::exception_ptr stopped;
     try {
@@ -125,9 +130,9 @@ class Symbolizer {
              .build_id = std::string(profile_.strings[place.file.build_id]),
              .found = {},
              .offsets = {}});
-        if (find_) {
+        if (files_ != nullptr) {
           requests.back().found =
-              find_(requests.back().path, requests.back().build_id);
+              files_->FindFile(requests.back().path, requests.back().build_id);
         }
         starts_.emplace_back();
       }
@@ -207,7 +212,7 @@ class Symbolizer {
 
   Profile& profile_;
   const Progress& progress_;
-  const FileFinder& find_;
+  const RecordedFiles* const files_;
   FunctionTable functions_;
   std::map<uint32_t, KernelSymbols> kernels_;  // by mapping
   std::vector<Place> places_;                  // sorted
@@ -220,8 +225,8 @@ class Symbolizer {
 }  // namespace
 
 void Symbolize(Profile& profile, const Progress& progress,
-               const FileFinder& find) {
-  Symbolizer(profile, progress, find).Run();
+               const RecordedFiles* files) {
+  Symbolizer(profile, progress, files).Run();
 }
 
 }  // namespace unspool::exporters

@@ -49,6 +49,7 @@ uint8_t* ImageLog::Fill(ChunkAllocator& chunks, uint32_t pages) {
   auto* image = reinterpret_cast<ImageRecord*>(chunk + sizeof(ChunkHeader));
   image->pid = info_.pid;
   image->parent_pid = info_.parent_pid;
+  image->pid_namespace = info_.pid_namespace;
   image->start_realtime_ns = info_.start_realtime_ns;
   image->start_monotonic_ns = info_.start_monotonic_ns;
   image->period_ns = info_.period_ns;

@@ -18,6 +18,7 @@ namespace unspool::collectors {
 struct ImageInfo {
   int32_t pid = 0;
   int32_t parent_pid = 0;
+  uint32_t pid_namespace = 0;       // where they count; 0: unknown
   uint64_t start_realtime_ns = 0;   // CLOCK_REALTIME
   uint64_t start_monotonic_ns = 0;  // CLOCK_MONOTONIC
   uint64_t period_ns = 0;

@@ -49,9 +49,11 @@ struct SpoolControl {
   uint32_t said;        // atomic: what a process has told the user, by bit
   uint32_t modules;     // atomic: module records written, by all images
   uint64_t audits[8];   // atomic: stacks walked twice, by AuditFinding
+  uint64_t seen_monotonic_ns;  // atomic: when something recorded; 0: never
 };
-static_assert(sizeof(SpoolControl) == 96);
+static_assert(sizeof(SpoolControl) == 104);
 static_assert(offsetof(SpoolControl, audits) == 32);
+static_assert(offsetof(SpoolControl, seen_monotonic_ns) == 96);
 static_assert(offsetof(SpoolControl, said) == 24);
 static_assert(offsetof(SpoolControl, modules) == 28);
 static_assert(offsetof(SpoolControl, next_image) == 4);
@@ -140,8 +142,8 @@ struct ImageRecord {
   ChunkBytes executable;
   ChunkBytes command_line;  // arguments, each ended by NUL
   ChunkBytes hostname;
-  uint32_t clock;  // SampleClock
-  uint32_t reserved;
+  uint32_t clock;          // SampleClock
+  uint32_t pid_namespace;  // in which pid and parent_pid count; 0: unknown
   char comm[16];  // the process's name last seen; NUL-padded, may be torn
   LossCounter losses[kLossSlots];  // of threads that have no record
 };
@@ -156,6 +158,7 @@ static_assert(offsetof(ImageRecord, executable) == 56);
 static_assert(offsetof(ImageRecord, command_line) == 64);
 static_assert(offsetof(ImageRecord, hostname) == 72);
 static_assert(offsetof(ImageRecord, clock) == 80);
+static_assert(offsetof(ImageRecord, pid_namespace) == 84);
 static_assert(offsetof(ImageRecord, comm) == 88);
 static_assert(offsetof(ImageRecord, losses) == 104);
 

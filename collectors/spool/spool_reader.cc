@@ -95,6 +95,7 @@ ImageView SpoolReader::image(size_t image) const {
   return {.index = chunk.image,
           .pid = LoadRelaxed(record.pid),
           .parent_pid = LoadRelaxed(record.parent_pid),
+          .pid_namespace = LoadRelaxed(record.pid_namespace),
           .start_realtime_ns = LoadRelaxed(record.start_realtime_ns),
           .start_monotonic_ns = LoadRelaxed(record.start_monotonic_ns),
           .period_ns = LoadRelaxed(record.period_ns),
@@ -121,6 +122,10 @@ AuditArray SpoolReader::audits() const {
     audits[i] = LoadRelaxed(control.audits[i]);
   }
   return audits;
+}
+
+uint64_t SpoolReader::seen_monotonic_ns() const {
+  return LoadRelaxed(At<SpoolControl>(kSpoolPageSize).seen_monotonic_ns);
 }
 
 TextView SpoolReader::Text(const Chunk& chunk, const ChunkBytes& where) const {

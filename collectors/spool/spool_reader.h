@@ -42,6 +42,7 @@ struct ImageView {
   uint32_t index = 0;  // in the order in which images opened the spool
   int32_t pid = 0;
   int32_t parent_pid = 0;
+  uint32_t pid_namespace = 0;  // where they count; 0: unknown
   uint64_t start_realtime_ns = 0;
   uint64_t start_monotonic_ns = 0;
   uint64_t period_ns = 0;
@@ -119,6 +120,9 @@ class SpoolReader {
 
   // How many stacks were walked twice, by what was found.
   AuditArray audits() const;
+
+  // CLOCK_MONOTONIC when something recorded last, a bit late; 0: never.
+  uint64_t seen_monotonic_ns() const;
 
   // `visit(const ModuleView&)` for every module, `visit(const ThreadView&)` for
   // every thread, in the order of the file. Ids and tids may repeat.

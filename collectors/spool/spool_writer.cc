@@ -41,6 +41,14 @@ void SpoolWriter::NoteEnd(uint64_t monotonic_ns, uint64_t cpu_ns) {
   StoreRelaxed(image->end_cpu_ns, cpu_ns);
 }
 
+void SpoolWriter::NoteTime(uint64_t monotonic_ns) {
+  constexpr uint64_t kLateNs = 100'000'000;
+  uint64_t& seen = chunks_.control()->seen_monotonic_ns;
+  if (monotonic_ns >= LoadRelaxed(seen) + kLateNs) {
+    StoreRelaxed(seen, monotonic_ns);
+  }
+}
+
 bool SpoolWriter::sampling_wanted() const {
   return chunks_.is_mapped() && LoadAcquire(chunks_.control()->sampling) != 0;
 }

@@ -60,6 +60,9 @@ class SpoolWriter {
   // the time, for readers that compare. May be called again; the last call
   // counts. Async-signal-safe.
   void NoteEnd(uint64_t monotonic_ns, uint64_t cpu_ns);
+  // Something records: how long an image ran, should it not get to its end.
+  // Writes a few times a second at most. Any thread. Async-signal-safe.
+  void NoteTime(uint64_t monotonic_ns);
   // True once there is a sample, a loss, or unsampled time of this image, or it
   // is the spool's first. Async-signal-safe.
   bool has_recorded() const { return image_.Find() != nullptr; }

@@ -45,7 +45,8 @@ SpoolStatus SpoolWriter::Create(int fd, uint64_t capacity_bytes) {
                              .lost = {},
                              .said = 0,
                              .modules = 0,
-                             .audits = {}};
+                             .audits = {},
+                             .seen_monotonic_ns = 0};
   SpoolStatus status = WriteAll(fd, &control, sizeof(control), kSpoolPageSize);
   if (status != SpoolStatus::kOk) return status;
   const SpoolHeader header{.magic = kSpoolMagic,

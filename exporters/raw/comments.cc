@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "collectors/spool/mapped_array.h"
 #include "exporters/raw/pprof_fields.h"
 
 namespace unspool::exporters::raw {
@@ -102,6 +103,21 @@ class CommentWriter {
     Write();
   }
 
+  // "pid_namespace=pid:[1]" where all images are in that one, else for each
+  // with the processes that are in it: "pid_namespace=pid:[1] 10 11".
+  void AddPidNamespaces(const SpoolReader& reader) {
+    const uint32_t first = reader.image(0).pid_namespace;
+    size_t same = 0;
+    while (same < reader.image_count() &&
+           reader.image(same).pid_namespace == first) {
+      ++same;
+    }
+    if (same < reader.image_count()) return AddPidNamespaceLists(reader);
+    if (first == 0) return;
+    BeginPidNamespace(first);
+    Write();
+  }
+
   // "lost=7", then "lost.full=4" for each cause that there was.
   template <typename Counts, typename NameOf>
   void AddCauses(const char* key, uint64_t total, const Counts& counts,
@@ -116,6 +132,38 @@ class CommentWriter {
   }
 
  private:
+  void BeginPidNamespace(uint32_t number) {
+    char text[32];
+    snprintf(text, sizeof(text), "pid:[%" PRIu32 "]", number);
+    comment_.Begin("pid_namespace");
+    comment_.Add(text);
+  }
+
+  void AddPidNamespaceLists(const SpoolReader& reader) {
+    struct Process {
+      uint32_t pid_namespace;
+      int32_t pid;
+      auto operator<=>(const Process&) const = default;
+    };
+    collectors::MappedArray<Process> processes;
+    for (size_t i = 0; i < reader.image_count(); ++i) {
+      const ImageView image = reader.image(i);
+      if (!processes.Append({image.pid_namespace, image.pid})) return;
+    }
+    std::sort(processes.begin(), processes.end());
+    const Process* const end = std::unique(processes.begin(), processes.end());
+    for (const Process* process = processes.begin(); process != end;) {
+      const uint32_t number = process->pid_namespace;
+      BeginPidNamespace(number);
+      for (; process != end && process->pid_namespace == number; ++process) {
+        char text[16];
+        snprintf(text, sizeof(text), " %" PRId32, process->pid);
+        comment_.Add(text);
+      }
+      if (number != 0) Write();
+    }
+  }
+
   // Without memory the comment is left out: the tables and the stream know.
   void Write() {
     if (comment_.ok()) AddComment(comment_.text(), tables_, stream_);
@@ -162,6 +210,7 @@ void AddComments(const SpoolReader& reader, const Tally& tally,
     cpu_ns += reader.image(i).end_cpu_ns;
   }
   if (cpu_ns != 0) comments.AddCount("cpu_ns", cpu_ns);
+  comments.AddPidNamespaces(reader);
   comments.AddCount("images", tally.totals.images);
   comments.AddCount("threads", tally.totals.threads);
   comments.AddCount("samples", tally.totals.samples);

@@ -10,9 +10,10 @@
 
 namespace unspool::exporters::raw {
 
-// Adds version, command, host, engine, frequency, rate, and what was sampled,
-// truncated, lost and audited. Facts of the whole recording are the first
-// image's. Not async-signal-safe: allocates.
+// Adds version, command, host, engine, frequency, rate, in which pid namespaces
+// the processes were, and what was sampled, truncated, lost and audited. Facts
+// of the whole recording are the first image's.
+// Not async-signal-safe: allocates.
 void AddComments(const collectors::SpoolReader& reader, const Tally& tally,
                  ProfileTables& tables, ProfileStream& stream);
 

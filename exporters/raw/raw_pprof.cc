@@ -86,12 +86,16 @@ void AddValueType(uint32_t field, const char* type, const char* unit,
 void AddFacts(const SpoolReader& reader, const RawOptions& options,
               const Tally& tally, ProfileTables& tables,
               ProfileStream& stream) {
-  const TimeRange time = FindTimeRange(reader, options.end_monotonic_ns);
+  const TimeRange time = FindTimeRange(
+      reader, options.end_monotonic_ns != 0 ? options.end_monotonic_ns
+                                            : reader.seen_monotonic_ns());
   stream.AddVarint(profile_field::kTimeNanos, time.start_realtime_ns);
   // Killed, and nobody saw when: it took at least what its busiest thread ran.
-  stream.AddVarint(profile_field::kDurationNanos,
-                   time.duration_ns != 0 ? time.duration_ns
-                                         : tally.largest_thread_weight_ns);
+  stream.AddVarint(
+      profile_field::kDurationNanos,
+      options.end_monotonic_ns != 0
+          ? time.duration_ns
+          : std::max(time.duration_ns, tally.largest_thread_weight_ns));
   stream.AddVarint(profile_field::kPeriod, reader.image(0).period_ns);
   stream.AddVarint(profile_field::kDefaultSampleType,
                    tables.strings().Intern(ClockName(reader)));

@@ -36,7 +36,14 @@ absl::Status Check(const struct statx& file, const JitProcess& process) {
         "was last written before the recording began: touch it if it is of the "
         "process that was recorded");
   }
-  if ((file.stx_mask & STATX_BTIME) != 0 && process.end_ns != 0 &&
+  const bool has_birth = (file.stx_mask & STATX_BTIME) != 0;
+  if (!process.has_our_number &&
+      !(has_birth && Nanos(file.stx_btime) + kSlackNs >= process.start_ns)) {
+    return absl::FailedPreconditionError(
+        "was made before the recording began, and is perhaps of a process of "
+        "the same number in another pid namespace");
+  }
+  if (has_birth && process.end_ns != 0 &&
       Nanos(file.stx_btime) - kSlackNs > process.end_ns) {
     return absl::FailedPreconditionError(
         "was made after the recording ended: it is of another process");
@@ -47,8 +54,9 @@ absl::Status Check(const struct statx& file, const JitProcess& process) {
 }  // namespace
 
 absl::StatusOr<JitFile> JitFile::Open(const std::string& path,
-                                      const JitProcess& process) {
-  JitFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+                                      const JitProcess& process,
+                                      const Tick& tick) {
+  JitFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK), tick);
   if (file.fd_ < 0) {
     return absl::ErrnoToStatus(errno, "cannot be read");
   }
@@ -65,6 +73,7 @@ absl::StatusOr<JitFile> JitFile::Open(const std::string& path,
 
 JitFile::JitFile(JitFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
+      tick_(other.tick_),
       size_(other.size_),
       buffer_(std::move(other.buffer_)),
       buffer_offset_(other.buffer_offset_) {}
@@ -77,21 +86,30 @@ std::string_view JitFile::Read(uint64_t offset, size_t size) {
   const bool is_buffered = offset >= buffer_offset_ &&
                            offset - buffer_offset_ <= buffer_.size() &&
                            buffer_.size() - (offset - buffer_offset_) >= size;
-  if (!is_buffered) {
-    buffer_.resize(std::max(size, kWindowBytes));
-    buffer_offset_ = offset;
-    size_t count = 0;
-    while (count < buffer_.size()) {
-      const ssize_t got = pread(fd_, &buffer_[count], buffer_.size() - count,
-                                static_cast<off_t>(offset + count));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      count += static_cast<size_t>(got);
-    }
-    buffer_.resize(count);
-  }
+  if (!is_buffered) Fill(offset, size);
   const std::string_view all(buffer_.data(), buffer_.size());
-  return all.substr(offset - buffer_offset_, size);
+  const uint64_t skipped =
+      std::min<uint64_t>(offset - buffer_offset_, all.size());
+  return all.substr(skipped, size);
+}
+
+// More than is asked for, in the direction in which the file is read.
+void JitFile::Fill(uint64_t offset, size_t size) {
+  tick_();
+  const size_t room = std::max(size, kWindowBytes);
+  if (offset < buffer_offset_)
+    offset -= std::min<uint64_t>(offset, room - size);
+  buffer_.resize(room);
+  buffer_offset_ = offset;
+  size_t count = 0;
+  while (count < room) {
+    const ssize_t got = pread(fd_, &buffer_[count], room - count,
+                              static_cast<off_t>(offset + count));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    count += static_cast<size_t>(got);
+  }
+  buffer_.resize(count);
 }
 
 }  // namespace unspool::exporters

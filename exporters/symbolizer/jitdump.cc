@@ -176,15 +176,18 @@ class Reader {
 
   void NamePlace(const CodePlace& place) {
     if (!addresses_->IsWanted(place.address, place.size)) return;
-    const auto load = Get<LoadRecord>(file_, place.load);
-    std::string_view name =
-        file_.Read(place.load + sizeof(LoadRecord), kMaxNameBytes);
+    const std::string_view bytes =
+        file_.Read(place.load, sizeof(LoadRecord) + kMaxNameBytes);
+    if (bytes.size() < sizeof(LoadRecord)) return;
+    LoadRecord load;
+    memcpy(&load, bytes.data(), sizeof(load));
+    std::string_view name = bytes.substr(sizeof(load));
     name = name.substr(0, name.find('\0'));
-    if (!load || name.empty()) return;
+    // Without a name it is not what was there before it.
     NamedFrame function;
-    function.name = name;
-    function.system_name = SystemNameOf(name);
-    const LineTable table = ReadLines(place, *load);
+    function.name = name.empty() ? "[jit]" : name;
+    function.system_name = SystemNameOf(function.name);
+    const LineTable table = ReadLines(place, load);
     addresses_->Name(place.address, place.size, [&](uint64_t address) {
       NamedFrame frame = function;
       table.SetLine(address - place.address, &frame);

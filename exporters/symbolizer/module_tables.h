@@ -18,8 +18,8 @@
 #include "exporters/symbolizer/debug_files.h"
 #include "exporters/symbolizer/dwarf_names.h"
 #include "exporters/symbolizer/fde_ranges.h"
-#include "exporters/symbolizer/found_file.h"
 #include "exporters/symbolizer/plt_stubs.h"
+#include "exporters/symbolizer/recorded_files.h"
 #include "exporters/symbolizer/symbol_table.h"
 #include "unwind/load/elf_file.h"
 #include "unwind/load/mapped_file.h"
@@ -52,6 +52,14 @@ class ModuleTables {
   // Files that were found and are not used, one line each: "PATH: why".
   // Not async-signal-safe: allocates.
   std::vector<std::string> problems() const { return debug_files_.problems(); }
+
+  // What to say where a reader of the DWARF found it damaged.
+  // Not async-signal-safe: allocates.
+  std::string DamageText() const {
+    return debug_files_.dwarf_path() +
+           ": its DWARF is damaged: functions and lines of some units are "
+           "missing";
+  }
 
   // The ELF virtual address of the byte at `file_offset`, if it is loaded.
   std::optional<uint64_t> AddressOfOffset(uint64_t file_offset) const;

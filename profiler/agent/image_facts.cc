@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collectors/period.h"
+#include "collectors/pid_namespace.h"
 #include "collectors/task_list.h"
 #include "profiler/agent/unique_fd.h"
 #include "unwind/mapped_memory.h"
@@ -57,6 +58,7 @@ void ImageFacts::NoteFork() { ReadProcess(); }
 void ImageFacts::ReadProcess() {
   info_.pid = getpid();
   info_.parent_pid = getppid();
+  info_.pid_namespace = collectors::OwnPidNamespace();
   info_.start_realtime_ns = ClockNs(CLOCK_REALTIME);
   info_.start_monotonic_ns = MonotonicNs();
   collectors::TaskName name{};

@@ -95,9 +95,7 @@ void NameAll(exporters::Profile& profile, const KeptFiles& files,
           if (gate.TakeRequestToEnd()) throw Interrupted();
           line.Show(what, done, total);
         },
-        [&files](const std::string& path, std::string_view build_id) {
-          return files.Find(path, build_id);
-        });
+        &files);
   } catch (const Interrupted&) {
     // Unnamed locations are named when the profile is looked at.
   }

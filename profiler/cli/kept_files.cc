@@ -52,28 +52,36 @@ class KeptFiles::Processes {
   explicit Processes(const RecordingSpool& spool) : spool_(spool) {}
 
   // Null: it has ended, or must not be looked at.
-  const RecordedProcess* Find(pid_t own_pid) {
-    auto entry = known_.find(own_pid);
+  const RecordedProcess* Find(const collectors::ImageView& image) {
+    const Number number(image.pid_namespace, image.pid);
+    auto entry = known_.find(number);
     if (entry == known_.end()) {
-      RecordedProcess process(spool_, own_pid);
-      if (!process.is_alive()) process = FindByOwnPid(own_pid);
-      entry = known_.emplace(own_pid, std::move(process)).first;
+      entry = known_.emplace(number, Open(number)).first;
     }
     return entry->second.is_alive() ? &entry->second : nullptr;
   }
 
  private:
-  // In another pid namespace the numbers differ.
-  RecordedProcess FindByOwnPid(pid_t own_pid) {
+  using Number = std::pair<uint32_t, pid_t>;  // namespace and pid in it
+
+  RecordedProcess Open(const Number& number) {
+    RecordedProcess process(spool_, number.second);
+    if (process.is_alive() && IsNumber(number.second, number)) return process;
+    // In another pid namespace the numbers differ.
     if (!recorders_) recorders_ = FindRecorders(spool_);
     for (const pid_t pid : *recorders_) {
-      if (InnermostPid(pid) == own_pid) return RecordedProcess(spool_, pid);
+      if (IsNumber(pid, number)) return RecordedProcess(spool_, pid);
     }
     return RecordedProcess(spool_, 0);
   }
 
+  static bool IsNumber(pid_t pid, const Number& number) {
+    return InnermostPid(pid) == number.second &&
+           (number.first == 0 || PidNamespaceOf(pid) == number.first);
+  }
+
   const RecordingSpool& spool_;
-  std::map<pid_t, RecordedProcess> known_;
+  std::map<Number, RecordedProcess> known_;
   std::optional<std::vector<pid_t>> recorders_;
 };
 
@@ -99,15 +107,22 @@ void KeptFiles::LookThrough() {
   Processes processes(spool_);
   // The last processes are the likeliest to live.
   for (size_t i = reader.image_count(); i-- > 0;) {
-    const pid_t pid = reader.image(i).pid;
-    if (reader.image(i).end_monotonic_ns != 0) continue;
+    const collectors::ImageView image = reader.image(i);
+    if (image.end_monotonic_ns != 0) continue;
+    if (folders_.IsWanted(image.index)) {
+      const RecordedProcess* process = processes.Find(image);
+      if (process != nullptr) {
+        folders_.Keep(image.index, image.pid, *process, &room_);
+      }
+    }
     reader.ForEachModule(i, [&](const collectors::ModuleView& module) {
-      Consider(module, pid, processes);
+      Consider(module, image, processes);
     });
   }
 }
 
-void KeptFiles::Consider(const collectors::ModuleView& module, pid_t own_pid,
+void KeptFiles::Consider(const collectors::ModuleView& module,
+                         const collectors::ImageView& image,
                          Processes& processes) {
   const bool is_file = !module.path.empty() && module.path[0] == '/' &&
                        (module.flags & collectors::kModuleVdso) == 0;
@@ -116,7 +131,7 @@ void KeptFiles::Consider(const collectors::ModuleView& module, pid_t own_pid,
                            Hex(module.build_id)}];
   if (entry.file.is_valid() || entry.tries == kMaxTries) return;
   ++entry.tries;
-  const RecordedProcess* process = processes.Find(own_pid);
+  const RecordedProcess* process = processes.Find(image);
   if (process == nullptr) return;
   entry.file = process->Open(module);
   if (!entry.file.is_valid()) return;
@@ -138,12 +153,16 @@ const UniqueFd* KeptFiles::KeepRoot(const RecordedProcess& process) {
   return &roots_.emplace(*id, std::move(root)).first->second;
 }
 
-exporters::FoundFile KeptFiles::Find(const std::string& path,
-                                     std::string_view build_id) const {
+exporters::FoundFile KeptFiles::FindFile(const std::string& path,
+                                         std::string_view build_id) const {
   const auto entry = entries_.find({path, std::string(build_id)});
   if (entry == entries_.end() || !entry->second.file.is_valid()) return {};
   return {PathOf(entry->second.file),
           entry->second.root == nullptr ? "" : PathOf(*entry->second.root)};
+}
+
+exporters::ProcessFolders KeptFiles::FindFolders(int64_t pid) const {
+  return folders_.Find(pid);
 }
 
 }  // namespace unspool::profiler

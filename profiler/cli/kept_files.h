@@ -1,11 +1,9 @@
-// The files of recorded modules, opened while the processes live. Names are
-// looked up when they are gone, and with them what was deleted or replaced
-// since, their roots and their mount namespaces.
+// The files of recorded modules and the folders of their JIT compilers, opened
+// while the processes live. Names are looked up when they are gone, and with
+// them what was deleted or replaced since, their roots and mount namespaces.
 
 #ifndef UNSPOOL_PROFILER_CLI_KEPT_FILES_H_
 #define UNSPOOL_PROFILER_CLI_KEPT_FILES_H_
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <cstddef>
@@ -16,15 +14,16 @@
 #include <utility>
 
 #include "collectors/spool/spool_reader.h"
-#include "exporters/symbolizer/found_file.h"
+#include "exporters/symbolizer/recorded_files.h"
 #include "profiler/agent/unique_fd.h"
+#include "profiler/cli/kept_folders.h"
 #include "profiler/cli/recorded_process.h"
 #include "profiler/cli/recording_spool.h"
 
 namespace unspool::profiler {
 
 // Thread rule: one thread.
-class KeptFiles {
+class KeptFiles : public exporters::RecordedFiles {
  public:
   // Keeps at most half of the descriptors that the tool may have. `spool` must
   // outlive it.
@@ -36,10 +35,10 @@ class KeptFiles {
   // Not async-signal-safe: reads files, allocates.
   std::chrono::nanoseconds Look();
 
-  // Where the file of a module can be opened as long as this object lives, for
-  // exporters::Symbolize. Not async-signal-safe: allocates.
-  exporters::FoundFile Find(const std::string& path,
-                            std::string_view build_id) const;
+  // What it gives can be opened as long as this object lives.
+  exporters::FoundFile FindFile(const std::string& path,
+                                std::string_view build_id) const override;
+  exporters::ProcessFolders FindFolders(int64_t pid) const override;
 
  private:
   using Key = std::pair<std::string, std::string>;  // path, build id in hex
@@ -51,8 +50,8 @@ class KeptFiles {
   class Processes;
 
   void LookThrough();
-  void Consider(const collectors::ModuleView& module, pid_t own_pid,
-                Processes& processes);
+  void Consider(const collectors::ModuleView& module,
+                const collectors::ImageView& image, Processes& processes);
   const UniqueFd* KeepRoot(const RecordedProcess& process);
 
   const RecordingSpool& spool_;
@@ -61,6 +60,7 @@ class KeptFiles {
   std::chrono::nanoseconds interval_;
   std::map<Key, Entry> entries_;
   std::map<RootId, UniqueFd> roots_;
+  KeptFolders folders_;
 };
 
 }  // namespace unspool::profiler

@@ -93,6 +93,13 @@ pid_t InnermostPid(pid_t pid) {
   return innermost;
 }
 
+uint32_t PidNamespaceOf(pid_t pid) {
+  struct stat facts {};
+  const std::string path = "/proc/" + std::to_string(pid) + "/ns/pid";
+  return stat(path.c_str(), &facts) == 0 ? static_cast<uint32_t>(facts.st_ino)
+                                         : 0;
+}
+
 RecordedProcess::RecordedProcess(const RecordingSpool& spool, pid_t pid)
     : folder_("/proc/" + std::to_string(pid)), maps_(ReadMaps(pid)) {
   if (!HasSpool(maps_, spool)) maps_.clear();

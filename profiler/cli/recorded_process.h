@@ -44,6 +44,10 @@ std::optional<RootId> ReadRootId(const std::string& process);
 // `pid`. Not async-signal-safe: reads a file, allocates.
 pid_t InnermostPid(pid_t pid);
 
+// The number of the pid namespace of a process (namespaces(7)); 0 if it cannot
+// be found out. Not async-signal-safe: allocates.
+uint32_t PidNamespaceOf(pid_t pid);
+
 class RecordedProcess {
  public:
   // The process that the tool calls `pid`. is_alive() is false unless it has

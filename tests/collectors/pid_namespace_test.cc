@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,12 @@
 
 namespace unspool::collectors {
 namespace {
+
+TEST(PidNamespace, IsTheOneThatProcShows) {
+  struct stat facts {};
+  ASSERT_EQ(stat("/proc/self/ns/pid", &facts), 0);
+  EXPECT_EQ(OwnPidNamespace(), facts.st_ino);
+}
 
 TEST(PidNamespace, ChildrenAreOrdinaryOnesAtFirst) {
   EXPECT_TRUE(StayChildrenInOurPidNamespace());

@@ -60,16 +60,13 @@ def _check_nothing_twice(profile):
 
 
 def _check_all_used(profile):
-    """But for the first mapping, which is the program's, hit or not, and those
-    of no file: of [unknown] all may have been found in [jit] later."""
+    """But for the first mapping, which is the program's, hit or not."""
     locations = {number for sample in profile.samples
                  for number in sample.locations}
     mappings = {location.mapping for location in profile.locations.values()}
-    mappings |= {number for number, mapping in profile.mappings.items()
-                 if number == 1 or _PSEUDO_FILE.fullmatch(mapping.filename)}
     functions = {number for location in profile.locations.values()
                  for number, _ in location.lines}
-    for what, used in (("mappings", mappings), ("locations", locations),
+    for what, used in (("mappings", mappings | {1}), ("locations", locations),
                        ("functions", functions)):
         unused = set(getattr(profile, what)) - used
         if unused:

@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import tempfile
+import unittest
 
 import harness
 import pprof_decode
@@ -47,6 +49,55 @@ class JT01JitCodeTest(harness.Case):
         os.chdir(self.dir)
         self.check("dump", "jit-{}.dump",
                    ("[jit]", "spin.jit", 42))
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root makes mount namespaces")
+class JT01OtherNamespacesTest(harness.Case):
+    """A process in a pid namespace and with a /tmp of its own, where it has
+    number 1; our process of that number wrote names, too."""
+
+    # All of /tmp is seen, and what is written stays in this namespace, but for
+    # the folder of the test.
+    SCRIPT = """set -e
+        mount -t tmpfs tmpfs "$1"; cd "$1"; mkdir up work dir; mount --bind "$2" dir
+        mount -t overlay overlay -o lowerdir=/tmp,upperdir=up,workdir=work /tmp
+        mount --bind dir "$2"; rm /tmp/perf-1.map; cd /tmp; shift 2; exec "$@"
+        """
+
+    def setUp(self):
+        super().setUp()
+        for path in ("/tmp/perf-1.map", "/tmp/jit-1.dump"):
+            self.assertFalse(os.path.exists(path))
+        with open("/tmp/perf-1.map", "w") as file:
+            file.write("0 7fffffffffff wrong\n")
+        self.addCleanup(os.remove, "/tmp/perf-1.map")
+        mounts = tempfile.TemporaryDirectory(dir="/dev/shm")
+        self.addCleanup(mounts.cleanup)
+        self.inside = ["unshare", "-m", "-p", "-f", "sh", "-c", self.SCRIPT,
+                       "sh", mounts.name, self.dir]
+
+    def test_recorded_from_outside(self):
+        for kind in ("map", "dump"):
+            with self.subTest(kind):
+                run = self.record(
+                    [*self.inside, harness.program("jit"), kind, "1500"])
+                time = harness.flat_by_name(run.profile)
+                self.assertGreater(time["jit_spin"], 0.8 * sum(time.values()))
+                self.assertNotIn("wrong", time)
+                self.assertNotIn("names are missing", run.stderr)
+
+    def test_preloaded_and_named_outside(self):
+        path = os.path.join(self.dir, "inside.pb.gz")
+        self._run([*self.inside, "env", f"LD_PRELOAD={harness.AGENT}",
+                   f"UNSPOOL_OUTPUT={path}", harness.program("jit"), "map",
+                   "500"], {})
+        report = subprocess.run([harness.UNSPOOL, "report", path],
+                                capture_output=True, text=True, check=True,
+                                timeout=harness.RUN_TIMEOUT_SECONDS)
+        self.assertIn("[unknown]", report.stdout)
+        self.assertNotIn("wrong", report.stdout)
+        self.assertIn("names are missing: code in no file of process 1: it ran "
+                      "in another pid namespace", report.stderr)
 
 
 class JT02NodeTest(harness.Case):

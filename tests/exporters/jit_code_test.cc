@@ -2,14 +2,19 @@
 
 #include "exporters/jit_code.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -90,8 +95,7 @@ TEST_F(JitCodeTest, LinesOfAPerfMapThatAreNoneAreSkipped) {
   for (const char* text : bad) {
     SCOPED_TRACE(text);
     Write(MapPath(), text);
-    FunctionTable functions;
-    EXPECT_THAT(NameJitCode(profile_, &functions), IsEmpty());
+    EXPECT_THAT(NameJit(), IsEmpty());
     EXPECT_EQ(profile_.locations[0].line_count, 0u);
   }
 }
@@ -155,14 +159,11 @@ TEST_F(JitCodeTest, FilesByTheirTimesAndOwnersOfOthersAreNotUsed) {
   for (const Row& row : {Row{60, "was last written before the recording"},
                          Row{-60, "was made after the recording ended"}}) {
     profile_.time_ns = (time(nullptr) + row.start_s) * kSecond;
-    FunctionTable functions;
-    EXPECT_THAT(NameJitCode(profile_, &functions),
-                ElementsAre(HasSubstr(MapPath() + ": " + row.why)));
+    EXPECT_THAT(NameJit(), ElementsAre(HasSubstr(MapPath() + ": " + row.why)));
   }
   if (geteuid() == 0) {
     ASSERT_EQ(chown(MapPath().c_str(), 65534, 65534), 0);
-    FunctionTable functions;
-    EXPECT_THAT(NameJitCode(profile_, &functions),
+    EXPECT_THAT(NameJit(),
                 ElementsAre(HasSubstr("belongs neither to you nor to root")));
   }
   EXPECT_EQ(profile_.locations[0].line_count, 0u);
@@ -191,6 +192,119 @@ TEST_F(JitCodeTest, CodeInFilesAndNamedCodeStayAsTheyAre) {
   EXPECT_EQ(profile_.locations[0].line_count, 0u);
   EXPECT_EQ(NameOf(1), "[unknown] :0");
   EXPECT_EQ(NameOf(2), "kept :5");
+}
+
+// A recording of a process that is in a pid namespace of its own.
+class OtherNamespaceTest : public JitProcessTest {
+ protected:
+  class Files : public RecordedFiles {
+   public:
+    FoundFile FindFile(const std::string&, std::string_view) const override {
+      return {};
+    }
+    ProcessFolders FindFolders(int64_t pid) const override {
+      return pid == Pid(0) ? folders : ProcessFolders();
+    }
+    ProcessFolders folders;
+  };
+
+  OtherNamespaceTest() {
+    profile_.AddComment("unspool.pid_namespace", "pid:[1]");
+    AddAddress(kCode);
+  }
+
+  Files files_;
+};
+
+TEST_F(OtherNamespaceTest, FilesOfOurProcessOfThatNumberAreNotUsed) {
+  Write(MapPath(), "7f0000001000 20 wrong\n");
+  EXPECT_THAT(NameJit(), ElementsAre(HasSubstr("another pid namespace")));
+  AddSample(0, 1);
+  EXPECT_THAT(NameJit(), ElementsAre(HasSubstr(" and of 1 more: it ran in")));
+  EXPECT_EQ(profile_.locations[0].line_count, 0u);
+}
+
+TEST_F(OtherNamespaceTest, FilesInItsOwnFoldersAre) {
+  const std::string folder = testing::TempDir() + "own_tmp";
+  mkdir(folder.c_str(), 0700);
+  Write(MapPath(), "7f0000001000 20 wrong\n");
+  Write(folder + MapPath().substr(sizeof("/tmp") - 1),
+        "7f0000001000 20 right\n");
+  files_.folders.temporary = {folder};
+  EXPECT_THAT(NameJit(&files_), IsEmpty());
+  EXPECT_EQ(NameOf(0), "right :0");
+}
+
+// Several namespaces may share /tmp.
+TEST_F(OtherNamespaceTest, AFileThatWasThereBeforeTheRecordingIsNotUsed) {
+  Write(MapPath(), "7f0000001000 20 wrong\n");
+  profile_.time_ns += 60 * kSecond;
+  const timespec times[2] = {
+      {.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+      {.tv_sec = profile_.time_ns / kSecond, .tv_nsec = 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, MapPath().c_str(), times, 0), 0);
+  files_.folders.temporary = {"/tmp"};
+  EXPECT_THAT(NameJit(&files_),
+              ElementsAre(HasSubstr("was made before the recording began")));
+  EXPECT_EQ(profile_.locations[0].line_count, 0u);
+}
+
+TEST_F(JitCodeTest, ANumberThatProcessesInTwoNamespacesHadNamesNothing) {
+  struct stat own {};
+  ASSERT_EQ(stat("/proc/self/ns/pid", &own), 0);
+  const std::string both =
+      std::to_string(Pid(0)) + " " + std::to_string(Pid(1));
+  profile_.AddComment("unspool.pid_namespace",
+                      "pid:[" + std::to_string(own.st_ino) + "] " + both);
+  profile_.AddComment("unspool.pid_namespace",
+                      "pid:[1] 7 " + std::to_string(Pid(0)));
+  for (int process : {0, 1}) Write(MapPath(process), "7f0000001000 20 f\n");
+  AddSample(AddLocation(profile_, kCode), 0);
+  AddSample(AddLocation(profile_, kCode), 1);
+  EXPECT_THAT(NameJit(),
+              ElementsAre(HasSubstr(std::to_string(Pid(0)) + ": it")));
+  EXPECT_EQ(profile_.locations[0].line_count, 0u);
+  EXPECT_EQ(NameOf(1), "f :0");
+}
+
+TEST_F(JitCodeTest, ProfilesOfTwoNamespacesThatWereMergedNameNothing) {
+  profile_.AddComment("unspool.pid_namespace", "pid:[1]");
+  profile_.AddComment("unspool.pid_namespace", "pid:[2]");
+  Write(MapPath(), "7f0000001000 20 f\n");
+  AddAddress(kCode);
+  EXPECT_THAT(NameJit(), ElementsAre(HasSubstr("another pid namespace")));
+}
+
+TEST_F(JitCodeTest, WhatIsNamedWhenTheCallerEndsItKeepsItsName) {
+  Write(MapPath(0), "7f0000001000 20 f\n");
+  Write(MapPath(1), "7f0000001000 20 g\n");
+  AddAddress(kCode);
+  AddSample(0, 1);
+  int calls = 0;
+  const auto stop_at_second = [&calls](std::string_view, uint64_t, uint64_t) {
+    if (++calls == 2) throw std::runtime_error("enough");
+  };
+  EXPECT_THROW(Symbolize(profile_, stop_at_second), std::runtime_error);
+  EXPECT_EQ(NameOf(0), "f :0");
+  const uint32_t second = profile_.sample(1).locations[0];
+  EXPECT_EQ(profile_.locations[second].line_count, 0u);
+}
+
+TEST_F(JitCodeTest, ManyFoldersBelowDebugAreLookedAtOnce) {
+  const std::string base = "/dev/shm/jitdumpdir-" + std::to_string(getpid());
+  const std::string folder = base + "/.debug/jit";
+  std::filesystem::create_directories(folder);
+  for (int i = 0; i <= 16384; ++i) {
+    mkdir((folder + "/" + std::to_string(i)).c_str(), 0700);
+  }
+  setenv("JITDUMPDIR", base.c_str(), 1);
+  AddAddress(kCode);
+  AddSample(0, 1);
+  EXPECT_THAT(NameJit(),
+              ElementsAre(folder + ": has more files than are looked at, "
+                                   "16384: remove old ones"));
+  unsetenv("JITDUMPDIR");
+  std::filesystem::remove_all(base);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "exporters/jit_code.h"
 #include "exporters/profile.h"
 #include "tests/exporters/command.h"
 #include "tests/exporters/elf_program.h"
@@ -64,6 +65,12 @@ class JitProcessTest : public testing::Test {
     return location;
   }
 
+  // Names JIT-compiled code alone; returns what is told.
+  std::vector<std::string> NameJit(const RecordedFiles* files = nullptr) {
+    FunctionTable functions;
+    return NameJitCode(profile_, &functions, files, [this] { ++ticks_; });
+  }
+
   // The name of the leaf of a sample.
   std::string NameOf(size_t sample) {
     return FrameTexts(profile_, profile_.sample(sample).locations[0])[0];
@@ -79,6 +86,7 @@ class JitProcessTest : public testing::Test {
 
   Profile profile_ = NewCpuProfile();
   std::vector<std::string> written_;
+  int ticks_ = 0;
 };
 
 }  // namespace unspool::exporters

@@ -171,12 +171,21 @@ TEST(Symbolize, TakesFilesThatWereFoundElsewhere) {
   const uint32_t location = AddLocation(
       profile,
       kBias + SymbolAddress(ProgramPath("inlined_gcc5"), "innie_marker"));
-  const auto find = [&](const std::string& wanted, std::string_view id) {
-    EXPECT_EQ(wanted, "/split");
-    EXPECT_EQ(id, build_id);
-    return FoundFile{path, path.substr(0, path.rfind('/'))};
+  class OneFile : public RecordedFiles {
+   public:
+    FoundFile FindFile(const std::string& wanted,
+                       std::string_view id) const override {
+      if (wanted != "/split" || id != build_id) return {};
+      return {path, path.substr(0, path.rfind('/'))};
+    }
+    ProcessFolders FindFolders(int64_t) const override { return {}; }
+    std::string path;
+    std::string build_id;
   };
-  Symbolize(profile, nullptr, find);
+  OneFile files;
+  files.path = path;
+  files.build_id = build_id;
+  Symbolize(profile, nullptr, &files);
   // By its debug file, /split.debug, which is seen from that root only.
   EXPECT_THAT(FrameTexts(profile, location), SizeIs(3));
   EXPECT_EQ(profile.FindComment("unspool.unnamed"), std::nullopt);

@@ -21,6 +21,7 @@ TEST_F(SpoolWriterTest, ImageComesBackWithAllItsFacts) {
   EXPECT_EQ(image.index, 0u);
   EXPECT_EQ(image.pid, 4711);
   EXPECT_EQ(image.parent_pid, 4700);
+  EXPECT_EQ(image.pid_namespace, 4026531836u);
   EXPECT_EQ(image.start_realtime_ns, 1'700'000'000'000'000'001u);
   EXPECT_EQ(image.start_monotonic_ns, 5'000'000'002u);
   EXPECT_EQ(image.period_ns, 10'000'000u);
@@ -330,6 +331,19 @@ TEST_F(SpoolWriterTest, SamplingIsWantedUntilTheToolSaysStop) {
   ASSERT_EQ(pwrite(spool_.fd(), &stop, sizeof(stop), kSpoolPageSize),
             ssize_t{sizeof(stop)});
   EXPECT_FALSE(writer_.sampling_wanted());
+}
+
+// One word for all processes: it is written a few times a second.
+TEST_F(SpoolWriterTest, TheTimeIsNotedByTenthsOfASecond) {
+  EXPECT_EQ(Read().seen_monotonic_ns(), 0u);
+  const std::pair<uint64_t, uint64_t> rows[] = {{5'000'000'000, 5'000'000'000},
+                                                {5'099'999'999, 5'000'000'000},
+                                                {5'100'000'000, 5'100'000'000},
+                                                {4'000'000'000, 5'100'000'000}};
+  for (const auto& [now, noted] : rows) {
+    writer_.NoteTime(now);
+    EXPECT_EQ(Read().seen_monotonic_ns(), noted);
+  }
 }
 
 TEST(SpoolWriter, WantsNoSamplesWhileNotOpen) {

@@ -58,6 +58,7 @@ inline ImageInfo TestImage(int32_t pid = 4711) {
   static constexpr char kCommandLine[] = "app\0--name\0two words";
   return {.pid = pid,
           .parent_pid = 4700,
+          .pid_namespace = 4026531836,
           .start_realtime_ns = 1'700'000'000'000'000'001,
           .start_monotonic_ns = 5'000'000'002,
           .period_ns = 10'000'000,

@@ -46,8 +46,11 @@ TEST_F(RawPprofTest, DurationComesFromWhoKnowsTheEnd) {
                     2);
   // Nobody does: at least as long as the busiest thread ran.
   EXPECT_EQ(Write().proto().duration_nanos(), 1200);
-  // The tool does.
+  // And until something recorded last.
   const uint64_t start = TestImage().start_monotonic_ns;
+  recording_.writer().NoteTime(start + 7000);
+  EXPECT_EQ(Write().proto().duration_nanos(), 7000);
+  // The tool does.
   EXPECT_EQ(Write({.end_monotonic_ns = start + 9000}).proto().duration_nanos(),
             9000);
   // The image itself does.

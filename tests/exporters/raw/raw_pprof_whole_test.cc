@@ -34,8 +34,9 @@ TEST_F(RawPprofTest, CommentsTellHowItWasRecorded) {
           {Pair("command", "app --name 'two words'"), Pair("engine", "timer"),
            Pair("frequency", "100"), Pair("rate", "80"),
            Pair("cpu_ns", "101000000"), Pair("images", "1"),
-           Pair("threads", "1"), Pair("samples", "8"), Pair("truncated", "0"),
-           Pair("lost", "0"), Pair("audited", "0"), Pair("audit_differs", "0"),
+           Pair("threads", "1"), Pair("pid_namespace", "pid:[4026531836]"),
+           Pair("samples", "8"), Pair("truncated", "0"), Pair("lost", "0"),
+           Pair("audited", "0"), Pair("audit_differs", "0"),
            Pair("version", "0.1.0"), Pair("output", "x y.pb.gz")}));
 }
 
@@ -78,6 +79,23 @@ TEST_F(RawPprofTest, CommandIsQuotedAsForAShell) {
     EXPECT_EQ(WrittenProfile(recording.Bytes()).Comments().at("command"),
               row.expected);
   }
+}
+
+// Numbers alone do not say which process it was.
+TEST_F(RawPprofTest, ProcessesInSeveralPidNamespacesAreTold) {
+  const auto begin = [this](int32_t pid, uint32_t pid_namespace) {
+    collectors::ImageInfo info = TestImage(pid);
+    info.pid_namespace = pid_namespace;
+    Begin(info, kApp, kLib);
+    recording_.Sample(recording_.AddThread(pid, "t"), {}, WalkEnd::kRoot, 1);
+  };
+  begin(12, 9);
+  begin(1, 3);
+  begin(12, 9);  // exec
+  begin(7, 3);
+  EXPECT_THAT(
+      Write().Texts("unspool.pid_namespace="),
+      ElementsAre("pid:[3] 1 7", "pid:[9] 12", "pid:[4026531836] 4711"));
 }
 
 TEST_F(RawPprofTest, NamesThatAreNotUtf8AreCleaned) {

@@ -101,6 +101,16 @@ class WrittenProfile {
     return comments;
   }
 
+  // What follows `start`, of the comments that begin with it.
+  std::vector<std::string> Texts(const std::string& start) const {
+    std::vector<std::string> texts;
+    for (const int64_t index : profile_.comment()) {
+      if (text(index).rfind(start, 0) != 0) continue;
+      texts.push_back(text(index).substr(start.size()));
+    }
+    return texts;
+  }
+
  private:
   perftools::profiles::Profile profile_;
   RawTotals totals_;

@@ -126,12 +126,39 @@ TEST_F(JitdumpTest, LinesThatMakeNoSenseAreLeftOut) {
     SCOPED_TRACE(lines[0].file);
     Write(DumpPath(),
           DumpHeader() + DebugInfo(kCode, lines) + Load(kCode, 0x20, "f"));
-    FunctionTable functions;
-    NameJitCode(profile_, &functions);
+    NameJit();
     EXPECT_EQ(NameOf(0), lines[0].file == "\xff" ? "f \xff:3" : "f :0");
     profile_.SetLines(profile_.locations[0], {});
     profile_.locations[0].mapping = 0;
   }
+}
+
+// Whose code was there before would be a wrong name.
+TEST_F(JitdumpTest, CodeWithoutANameIsNotWhatWasThereBefore) {
+  Write(DumpPath(),
+        DumpHeader() + Load(kCode, 0x20, "before") + Load(kCode + 8, 8, "", 2));
+  AddAddress(kCode);
+  AddAddress(kCode + 8);
+  Symbolize(profile_, nullptr);
+  EXPECT_EQ(NameOf(0), "before :0");
+  EXPECT_EQ(NameOf(1), "[jit] :0");
+}
+
+// Read forwards for what is where, backwards for the names of what is last.
+TEST_F(JitdumpTest, EachByteIsReadAFewTimesAtMost) {
+  std::string dump = DumpHeader();
+  constexpr int kFunctions = 50'000;
+  for (int i = 0; i < kFunctions; ++i) {
+    // Of all at one address only the last is of use, of the others each.
+    const uint64_t address = i % 2 == 0 ? kCode : kCode + 16 * i;
+    dump += Load(address, 16, i % 4 == 0 ? "" : "f", i);
+    if (i % 100 == 0) AddAddress(address);
+    if (i % 101 == 0) AddAddress(kCode + 16 * i);
+  }
+  Write(DumpPath(), dump);
+  NameJit();
+  EXPECT_GT(ticks_, 0);
+  EXPECT_LT(ticks_, static_cast<int>(dump.size() * 4 / 65536));
 }
 
 TEST_F(JitdumpTest, AJitdumpOfAnotherKindIsReported) {
@@ -151,8 +178,7 @@ TEST_F(JitdumpTest, AJitdumpOfAnotherKindIsReported) {
   AddAddress(kCode);
   for (const auto& [bytes, why] : rows) {
     Write(DumpPath(), bytes + code);
-    FunctionTable functions;
-    EXPECT_THAT(NameJitCode(profile_, &functions), ElementsAre(HasSubstr(why)));
+    EXPECT_THAT(NameJit(), ElementsAre(HasSubstr(why)));
     EXPECT_EQ(profile_.locations[0].line_count, 0u);
   }
 }

@@ -70,6 +70,7 @@ class NamingPool::Worker {
     try {
       if (task.is_open) return Open(task.module);
       Name(task);
+      if (names_->is_damaged()) pool_.NoteDamage(task.module);
     } catch (const std::bad_alloc&) {
       names_.reset();
       pool_.NoteNoMemory(task.module);
@@ -196,7 +197,10 @@ void NamingPool::Run(const Report& report) {
 
 std::vector<std::string> NamingPool::Problems(size_t request) const {
   const ModuleTables* tables = tables_[request].get();
-  return tables == nullptr ? std::vector<std::string>() : tables->problems();
+  if (tables == nullptr) return {};
+  std::vector<std::string> problems = tables->problems();
+  if (answers_[request].is_damaged) problems.push_back(tables->DamageText());
+  return problems;
 }
 
 // As many as can be had.
@@ -265,6 +269,11 @@ void NamingPool::NoteNoMemory(uint32_t module) {
   const std::scoped_lock lock(mutex_);
   answers_[module].status =
       absl::ResourceExhaustedError("not enough memory for its names");
+}
+
+void NamingPool::NoteDamage(uint32_t module) {
+  const std::scoped_lock lock(mutex_);
+  answers_[module].is_damaged = true;
 }
 
 void NamingPool::Stop(std::exception_ptr error) {

@@ -1,5 +1,6 @@
 #include "exporters/symbolizer/debug_files.h"
 
+#include <elf.h>
 #include <elfutils/libdw.h>
 
 #include <cstddef>
@@ -39,14 +40,18 @@ void DebugFiles::Load(const unwind::ElfFile& elf, unwind::FileId id,
                                   .id = id,
                                   .root = root.c_str(),
                                   .debug_folder = debug_folder.c_str()};
+  CheckSections(elf, path);
   has_debug_file_ = debug_file_.Find(elf, query, Rejected());
   LoadMiniSymbols(elf, path);
   dwarf_ = ReadDwarf(elf, path);
+  dwarf_path_ = path;
   const unwind::ElfFile* dwarf_elf = &elf;
   if (!dwarf_ && !has_debug_file_) {
     has_debug_file_ = Download(elf.FindBuildId(), servers, &debug_file_);
   }
+  if (has_debug_file_) CheckSections(debug_file_.elf(), debug_file_.path());
   if (!dwarf_ && has_debug_file_) {
+    dwarf_path_ = debug_file_.path();
     dwarf_ = ReadDwarf(debug_file_.elf(), debug_file_.path());
     dwarf_elf = &debug_file_.elf();
     query.path = debug_file_.path();
@@ -108,6 +113,27 @@ std::optional<DwarfSections> DebugFiles::ReadDwarf(const unwind::ElfFile& elf,
   if (status.ok()) return sections;
   problems_.push_back(path + ": " + std::string(status.message()));
   return std::nullopt;
+}
+
+// Build ids are found without section headers, and so are files that were cut.
+void DebugFiles::CheckSections(const unwind::ElfFile& elf,
+                               const std::string& path) {
+  std::string problem;
+  if (elf.section_error() != unwind::ElfError::kNone) {
+    problem = unwind::ElfErrorText(elf.section_error());
+  }
+  for (size_t i = 0; problem.empty() && i < elf.section_count(); ++i) {
+    const Elf64_Shdr section = elf.Section(i);
+    const bool is_table =
+        section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM;
+    if (is_table && !(elf.Contents(section) &&
+                      elf.Contents(elf.Section(section.sh_link)))) {
+      problem = "a symbol table does not lie within the file";
+    }
+  }
+  if (problem.empty()) return;
+  problems_.push_back(path +
+                      ": is cut or damaged, names are missing: " + problem);
 }
 
 unwind::RejectedFiles DebugFiles::Rejected() {

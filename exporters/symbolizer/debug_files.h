@@ -52,6 +52,9 @@ class DebugFiles {
   const DwarfSections* dwarf() const { return dwarf_ ? &*dwarf_ : nullptr; }
   const DwarfSections* alt() const { return alt_ ? &*alt_ : nullptr; }
 
+  // The file that dwarf() is of. Precondition: dwarf().
+  const std::string& dwarf_path() const { return dwarf_path_; }
+
   // The other halves of the DWARF's units.
   const SplitDwarf& split() const { return split_; }
 
@@ -67,6 +70,7 @@ class DebugFiles {
                Debuginfod* servers);
   std::optional<DwarfSections> ReadDwarf(const unwind::ElfFile& elf,
                                          const std::string& path);
+  void CheckSections(const unwind::ElfFile& elf, const std::string& path);
   unwind::RejectedFiles Rejected();
 
   unwind::DebugFile debug_file_;
@@ -75,6 +79,7 @@ class DebugFiles {
   unwind::ElfFile mini_;  // .gnu_debugdata; without sections if there is none
   unwind::DebugFile alt_file_;
   std::optional<DwarfSections> dwarf_;
+  std::string dwarf_path_;
   std::optional<DwarfSections> alt_;
   SplitDwarf split_;
   std::vector<std::string> problems_;

@@ -8,7 +8,10 @@ namespace unspool::exporters {
 
 DieTree::DieTree(Dwarf_Die* unit) : cu_(unit->cu) {
   FindEnd(unit);
-  if (end_ == nullptr) return;
+  if (end_ == nullptr) {
+    is_malformed_ = true;
+    return;
+  }
   Entry root;
   root.die = *unit;
   if (!Enter(&root)) end_ = position_;
@@ -57,6 +60,7 @@ bool DieTree::Enter(Entry* entry) {
   const int children = dwarf_haschildren(&entry->die);
   if (children < 0 || dwarf_getattrs(&entry->die, &Note, &attributes, 0) != 1) {
     position_ = end_;
+    is_malformed_ = true;
     return false;
   }
   position_ = EndOf(entry->die, attributes.last);
@@ -85,8 +89,7 @@ int DieTree::Note(Dwarf_Attribute* attribute, void* attributes) {
 }
 
 // libdw, which read them all, does not say where the last value ends.
-const uint8_t* DieTree::EndOf(const Dwarf_Die& die,
-                              const LastValue& last) const {
+const uint8_t* DieTree::EndOf(const Dwarf_Die& die, const LastValue& last) {
   const auto* start =
       last.form == 0 ? static_cast<const uint8_t*>(die.addr) : last.bytes;
   unwind::ByteReader reader({start, end_}, 0);
@@ -95,7 +98,9 @@ const uint8_t* DieTree::EndOf(const Dwarf_Die& die,
   } else {
     SkipValue(last.form, &reader);
   }
-  return reader.ok() ? start + reader.address() : end_;
+  if (reader.ok()) return start + reader.address();
+  is_malformed_ = true;
+  return end_;
 }
 
 // DWARF 5 §7.5.6, and GNU's forms.

@@ -32,6 +32,9 @@ class DieTree {
   // False at the end of the unit, and where it is malformed.
   bool Next(Entry* entry);
 
+  // Whether it ended early, because what follows makes no sense.
+  bool is_malformed() const { return is_malformed_; }
+
  private:
   struct LastValue {
     unsigned form = 0;  // 0: none
@@ -45,7 +48,7 @@ class DieTree {
 
   void FindEnd(Dwarf_Die* unit);
   bool Enter(Entry* entry);
-  const uint8_t* EndOf(const Dwarf_Die& die, const LastValue& last) const;
+  const uint8_t* EndOf(const Dwarf_Die& die, const LastValue& last);
   void SkipValue(unsigned form, unwind::ByteReader* reader) const;
 
   Dwarf_CU* cu_;
@@ -55,6 +58,7 @@ class DieTree {
   uint16_t version_ = 0;
   uint8_t address_size_ = 0;
   uint8_t offset_size_ = 0;
+  bool is_malformed_ = false;
 };
 
 }  // namespace unspool::exporters

@@ -44,14 +44,15 @@ Dwarf_Die Declaration(const Dwarf_Die& die) {
   return declaration;
 }
 
-// Where an inlined call was made: the position in the scope around it.
+// Where an inlined call was made: the position in the scope around it. A line
+// of no file says nothing.
 void SetCallSite(Dwarf_Die* unit, Dwarf_Die* call, DwarfFrame* caller) {
-  caller->line = static_cast<int64_t>(NumberAttribute(call, DW_AT_call_line));
   const uint64_t file = NumberAttribute(call, DW_AT_call_file);
   Dwarf_Files* files = nullptr;
   size_t file_count = 0;
   if (dwarf_getsrcfiles(unit, &files, &file_count) == 0 && file < file_count) {
     caller->file = View(dwarf_filesrc(files, file, nullptr, nullptr));
+    caller->line = static_cast<int64_t>(NumberAttribute(call, DW_AT_call_line));
   }
 }
 
@@ -91,14 +92,18 @@ DwarfNames::DwarfNames(const DebugFiles& files, const CodeRange& code,
 void DwarfNames::IndexUnits() {
   Dwarf_CU* cu = nullptr;
   Dwarf_Die die;
-  while (dwarf_get_units(dwarf_.get(), cu, &cu, nullptr, nullptr, &die,
-                         nullptr) == 0) {
+  int result = 0;
+  while ((result = dwarf_get_units(dwarf_.get(), cu, &cu, nullptr, nullptr,
+                                   &die, nullptr)) == 0) {
+    // Its abbreviation is none.
+    is_damaged_ = is_damaged_ || dwarf_tag(&die) == DW_TAG_invalid;
     const auto index = static_cast<uint32_t>(units_.size());
     units_.emplace_back(die);
     ForEachCodeRange(&die, code_, [this, index](uint64_t start, uint64_t end) {
       unit_at_.Add(start, end, index);
     });
   }
+  is_damaged_ = is_damaged_ || result < 0;
   unit_at_.Seal();
   for (DwarfUnit& unit : units_) unit_of_.emplace(unit.die()->cu, &unit);
 }
@@ -160,6 +165,7 @@ std::string DwarfNames::QualifiedName(Dwarf_Die* die) {
 
 void DwarfNames::Walk(DwarfUnit* unit) {
   unit->Walk(code_, split_, symbols_);
+  is_damaged_ = is_damaged_ || unit->is_damaged();
   unit_of_.try_emplace(unit->tree()->cu, unit);
 }
 

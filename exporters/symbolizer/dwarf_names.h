@@ -54,6 +54,9 @@ class DwarfNames {
   // Not async-signal-safe: allocates.
   std::vector<DwarfFrame> Find(uint64_t address);
 
+  // Whether something that was read so far makes no sense; the rest is used.
+  bool is_damaged() const { return is_damaged_; }
+
   // The number of the unit that covers the address, if there is one.
   std::optional<uint32_t> UnitAt(uint64_t address) const;
 
@@ -72,6 +75,7 @@ class DwarfNames {
   const SplitDwarf& split_;
   const SymbolTable& symbols_;
   const CodeRange code_;
+  bool is_damaged_ = false;
   std::vector<DwarfUnit> units_;  // in the order of the file
   std::deque<DwarfUnit> others_;  // of the file that dwarf_ refers to
   // By libdw's unit: the index of what lies in it, split halves included.

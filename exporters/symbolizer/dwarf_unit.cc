@@ -65,6 +65,7 @@ class DwarfUnit::Walker {
       around.resize(entry.depth);
       around.push_back(Enter(&entry, around.back()));
     }
+    unit_.is_damaged_ = tree.is_malformed();
   }
 
   // Notes what the DIE is; returns what is around its children.
@@ -146,6 +147,10 @@ void DwarfUnit::Walk(const CodeRange& code, const SplitDwarf& split,
   if (std::exchange(is_walked_, true)) return;
   split_ = split.Find(&die_);
   Walker(*this, code, symbols).Run();
+  Dwarf_Lines* lines = nullptr;
+  size_t count = 0;
+  is_damaged_ = is_damaged_ || (dwarf_hasattr(&die_, DW_AT_stmt_list) != 0 &&
+                                dwarf_getsrclines(&die_, &lines, &count) != 0);
 }
 
 std::string_view DwarfUnit::FullPath(std::string_view file) {

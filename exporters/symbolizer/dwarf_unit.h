@@ -74,6 +74,10 @@ class DwarfUnit {
   void Walk(const CodeRange& code, const SplitDwarf& split,
             const SymbolTable& symbols);
 
+  // Whether the walk found something that makes no sense, in the DIEs or in the
+  // table of lines: the unit has what comes before it.
+  bool is_damaged() const { return is_damaged_; }
+
   // The innermost scope at an address; kNoIndex if there is none.
   uint32_t FindScope(uint64_t address) const {
     const uint32_t* scope = scope_at_.Find(address);
@@ -103,6 +107,7 @@ class DwarfUnit {
   Dwarf_Die die_;
   std::unique_ptr<SplitUnit> split_;  // null: not split, or missing
   bool is_walked_ = false;
+  bool is_damaged_ = false;
   std::vector<Scope> scopes_;
   IntervalMap<uint32_t> scope_at_;
   std::vector<Enclosing> enclosing_;

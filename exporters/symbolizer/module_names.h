@@ -50,6 +50,9 @@ class ModuleNames {
   // Not async-signal-safe: allocates.
   std::vector<NamedFrame> Find(uint64_t address, std::string_view module);
 
+  // Whether DWARF that was read so far is damaged; the rest of it is used.
+  bool is_damaged() const { return dwarf_ != nullptr && dwarf_->is_damaged(); }
+
   // The number of the DWARF unit that the address lies in, if any: what lies in
   // one unit is best asked for together.
   std::optional<uint32_t> UnitAt(uint64_t address) const;

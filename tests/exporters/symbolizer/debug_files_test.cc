@@ -3,9 +3,12 @@
 
 #include "exporters/symbolizer/debug_files.h"
 
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -61,6 +64,72 @@ TEST_F(DebugFilesTest, DamagedDwarfIsReportedAndSymbolsAreUsed) {
   EXPECT_THAT(ProblemsOf("bad"),
               ElementsAre(Path("bad") + ": .debug_info is damaged"));
   EXPECT_EQ(NameAt("bad", "main"), "main :0");
+}
+
+// One line, and names by symbol; where only lines are gone, without lines.
+TEST_F(DebugFilesTest, ZeroedDwarfIsReportedAndSymbolsAreUsed) {
+  constexpr char kUnits[] =
+      ": its DWARF is damaged: functions and lines of some units are missing";
+  const struct {
+    const char* section;
+    const char* why;
+    const char* main;
+  } rows[] = {
+      {".debug_info", ": .debug_info is damaged", "main :0"},
+      {".debug_abbrev", kUnits, "main :0"},
+      {".debug_line", kUnits, "main :0"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.section);
+    Copy("templates_gcc5", "bad");
+    Zero("bad", row.section);
+    EXPECT_THAT(ProblemsOf("bad"), ElementsAre(Path("bad") + row.why));
+    EXPECT_THAT(NameAt("bad", "main"), row.main);
+  }
+}
+
+// Section headers are at the end of a file; the build id is at its beginning.
+TEST_F(DebugFilesTest, AFileThatWasCutIsReportedAndItsDebugFileIsUsed) {
+  const std::string why =
+      ": is cut or damaged, names are missing: section headers are malformed "
+      "or beyond the end of the file";
+  Run("head -c $(($(stat -c %s whole) / 2)) whole >bare");
+  EXPECT_THAT(ProblemsOf("bare"), ElementsAre(Path("bare") + why));
+  Run("mkdir -p $(dirname debug/" + IdPath("whole") + ")");
+  Run("objcopy --only-keep-debug whole debug/" + IdPath("whole"));
+  EXPECT_TRUE(NamesOf("bare") == expected_);
+  Run("strip -s -o bare whole && truncate -s -100 debug/" + IdPath("whole"));
+  EXPECT_THAT(ProblemsOf("bare"),
+              ElementsAre(Path("debug/" + IdPath("whole")) + why));
+}
+
+TEST_F(DebugFilesTest, SectionHeadersBeyondTheFileAreReported) {
+  std::string bytes = ReadFile(Path("whole"));
+  bytes.replace(offsetof(Elf64_Ehdr, e_shoff), 8, 8, '\x7f');
+  WriteFileOrDie(Path("bad"), bytes);
+  EXPECT_THAT(ProblemsOf("bad"), ElementsAre(HasSubstr("section headers are")));
+  EXPECT_THAT(NameAt("bad", "main"), testing::StartsWith("module+0x"));
+}
+
+TEST_F(DebugFilesTest, ASymbolTableBeyondTheFileIsReported) {
+  Run("strip -g -o bad whole");
+  std::string bytes = ReadFile(Path("bad"));
+  Elf64_Ehdr header;
+  memcpy(&header, bytes.data(), sizeof(header));
+  bool is_found = false;
+  for (int i = 0; i < header.e_shnum; ++i) {
+    char* place = bytes.data() + header.e_shoff + i * sizeof(Elf64_Shdr);
+    Elf64_Shdr section;
+    memcpy(&section, place, sizeof(section));
+    if (section.sh_type != SHT_SYMTAB) continue;
+    section.sh_offset = bytes.size();
+    memcpy(place, &section, sizeof(section));
+    is_found = true;
+  }
+  ASSERT_TRUE(is_found);
+  WriteFileOrDie(Path("bad"), bytes);
+  EXPECT_THAT(ProblemsOf("bad"),
+              ElementsAre(HasSubstr("a symbol table does not lie within")));
 }
 
 TEST_F(DebugFilesTest, ADebugFileGivesTheSameNames) {

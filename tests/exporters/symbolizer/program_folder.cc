@@ -1,5 +1,7 @@
 #include "tests/exporters/symbolizer/program_folder.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -17,6 +19,16 @@ constexpr uint64_t kStep = 5;  // bytes
 std::string FrameText(const NamedFrame& frame, std::string_view file) {
   return frame.name + " " + std::string(file) + ":" +
          std::to_string(frame.line);
+}
+
+Elf64_Shdr FindSection(const std::string& bytes, const char* section) {
+  unwind::ElfFile elf;
+  EXPECT_EQ(
+      elf.Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}),
+      unwind::ElfError::kNone);
+  const auto header = elf.FindSection(section);
+  EXPECT_TRUE(header.has_value()) << section;
+  return header.value_or(Elf64_Shdr{});
 }
 
 }  // namespace
@@ -51,13 +63,15 @@ void ProgramFolder::Compile(const std::string& compiler,
 void ProgramFolder::Patch(const std::string& name, const char* section,
                           size_t offset, uint8_t value) {
   std::string bytes = ReadFile(Path(name));
-  unwind::ElfFile elf;
-  ASSERT_EQ(
-      elf.Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}),
-      unwind::ElfError::kNone);
-  const auto header = elf.FindSection(section);
-  ASSERT_TRUE(header.has_value()) << section;
-  bytes.at(header->sh_offset + offset) = static_cast<char>(value);
+  bytes.at(FindSection(bytes, section).sh_offset + offset) =
+      static_cast<char>(value);
+  WriteFileOrDie(Path(name), bytes);
+}
+
+void ProgramFolder::Zero(const std::string& name, const char* section) {
+  std::string bytes = ReadFile(Path(name));
+  const Elf64_Shdr header = FindSection(bytes, section);
+  bytes.replace(header.sh_offset, header.sh_size, header.sh_size, '\0');
   WriteFileOrDie(Path(name), bytes);
 }
 
@@ -100,7 +114,9 @@ std::vector<std::string> ProgramFolder::ProblemsOf(const std::string& name) {
   for (uint64_t address : FunctionAddresses(Path("whole"), kStep)) {
     names.Find(address, "module");
   }
-  return (*tables)->problems();
+  std::vector<std::string> problems = (*tables)->problems();
+  if (names.is_damaged()) problems.push_back((*tables)->DamageText());
+  return problems;
 }
 
 }  // namespace unspool::exporters

@@ -35,6 +35,8 @@ class ProgramFolder : public testing::Test {
   // Sets a byte of a section.
   void Patch(const std::string& name, const char* section, size_t offset,
              uint8_t value);
+  // Sets all of a section to 0.
+  void Zero(const std::string& name, const char* section);
   // ".build-id/ab/cdef.debug".
   std::string IdPath(const std::string& name);
 

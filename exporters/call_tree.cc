@@ -14,7 +14,8 @@ namespace unspool::exporters {
 namespace {
 
 constexpr double kLeastShare = 0.005;  // of the total, for a line of its own
-constexpr size_t kMaxIndent = 24;      // columns; deeper is cut on the left
+constexpr size_t kMaxIndent = 24;      // columns; of deeper ones the level
+constexpr size_t kShownIndent = 16;    // stands in front of so many
 
 // Calls add(path, value) for each sample that counts, outermost name first.
 template <typename Add>
@@ -35,7 +36,8 @@ absl::Status AddCallers(const ReportContext& context, StackTree* tree) {
   if (!pattern.ok()) return pattern.status();
   std::vector<bool> is_match(context.names.size());
   for (uint32_t name = 0; name < is_match.size(); ++name) {
-    is_match[name] = pattern->Finds(context.names.name(name));
+    is_match[name] = pattern->Finds(context.names.function(name)) ||
+                     pattern->Finds(context.names.name(name));
   }
   bool found = false;
   ForEachPath(context, [&](std::vector<uint32_t>& path, int64_t value) {
@@ -61,17 +63,23 @@ class TreeWriter {
   void Write() {
     std::vector<Visit> to_visit = {{.node = 0, .mark = "", .indent = ""}};
     const size_t limit = context_.request.style.rows;
-    for (size_t rows = 0; !to_visit.empty();) {
+    size_t rows = 0;
+    int64_t hidden = 0;  // by the limit
+    while (!to_visit.empty()) {
       const Visit visit = std::move(to_visit.back());
       to_visit.pop_back();
       if (visit.node != 0 || visit.hidden != 0) {
-        if (limit != 0 && rows++ == limit) {
-          out_ << "... and more: in a pipe or file all is shown\n";
-          return;
+        if (limit == 0 || rows < limit) {
+          WriteLine(visit);
+        } else {
+          hidden = AddValues(hidden, OwnValue(visit));
         }
-        WriteLine(visit);
+        ++rows;
       }
       if (visit.hidden == 0) AddChildren(visit, &to_visit);
+    }
+    if (limit != 0 && rows > limit) {
+      WriteHidden(columns_, rows - limit, hidden, out_);
     }
   }
 
@@ -84,6 +92,20 @@ class TreeWriter {
     size_t hidden = 0;       // stands for so many small ones, of cum
     int64_t cum = 0;
   };
+
+  // Of no other line.
+  int64_t OwnValue(const Visit& visit) const {
+    return visit.hidden != 0 ? visit.cum : calls_.tree.nodes()[visit.node].self;
+  }
+
+  // Levels are two columns. What is deeper than fits has the number of its
+  // level in front of the last ones.
+  static std::string FitIndent(const std::string& indent) {
+    if (indent.size() <= kMaxIndent) return indent;
+    std::string level = "[" + std::to_string(indent.size() / 2) + "] ";
+    level.resize(std::max(level.size(), kMaxIndent - kShownIndent), ' ');
+    return level + indent.substr(indent.size() - kShownIndent);
+  }
 
   void AddChildren(const Visit& visit, std::vector<Visit>* to_visit) const {
     const std::vector<uint32_t> children = calls_.ChildrenByWeight(visit.node);
@@ -120,11 +142,7 @@ class TreeWriter {
                   columns_.Value(cum).c_str(), columns_.Percent(cum).c_str(),
                   has_flat ? 11 : 0,
                   has_flat ? columns_.Value(flat).c_str() : "");
-    std::string indent = visit.indent;
-    if (indent.size() > kMaxIndent) {
-      indent = ".." + indent.substr(indent.size() - kMaxIndent + 2);
-    }
-    indent += visit.mark;
+    const std::string indent = FitIndent(visit.indent) + visit.mark;
     out_ << figures << indent;
     if (visit.hidden != 0) {
       out_ << "(" << visit.hidden << " smaller)\n";
@@ -190,11 +208,12 @@ absl::Status WriteCallTree(const ReportContext& context, std::ostream& out) {
     const int64_t value = Magnitude(node.self);
     if (value != 0 && (smallest == 0 || value < smallest)) smallest = value;
   }
-  const ValueColumns columns(smallest, total, context.unit());
+  const ValueColumns columns(context, smallest, total);
   WriteReportHeader(context, columns, out);
-  out << (context.request.view == ReportView::kTree
-              ? "       cum   cum%       flat  calls, outermost first\n"
-              : "       cum   cum%  callers, innermost first\n");
+  out << "       cum " << std::string(columns.percent_width() - 6, ' ')
+      << (context.request.view == ReportView::kTree
+              ? "  cum%       flat  calls, outermost first\n"
+              : "  cum%  callers, innermost first\n");
   TreeWriter(context, *calls, columns, out).Write();
   return absl::OkStatus();
 }

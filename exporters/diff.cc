@@ -45,9 +45,11 @@ absl::StatusOr<Profile> Diff(const Profile& base, const Profile& profile) {
   const std::vector<int64_t> sums = Sums(profile);
   std::vector<double> normalize(sums.size());
   for (size_t i = 0; i < sums.size() && i < base_sums.size(); ++i) {
-    normalize[i] = sums[i] == 0 ? 0
-                                : static_cast<double>(base_sums[i]) /
-                                      static_cast<double>(sums[i]);
+    // There is nothing to scale to, or to be scaled.
+    const bool is_empty = base_sums[i] == 0 || sums[i] == 0;
+    normalize[i] = is_empty ? 1
+                            : static_cast<double>(base_sums[i]) /
+                                  static_cast<double>(sums[i]);
   }
   status = merger.Add(profile,
                       {.ratios = normalize, .label_key = {}, .label_text = {}});

@@ -15,19 +15,21 @@ std::string ModuleName(const Profile& profile, const Location& location) {
   return "[" + std::string(BaseName(path)) + "]";
 }
 
-std::string FrameName(const Profile& profile, const Location& location,
-                      const Line& line, Granularity granularity) {
-  const Function& function = profile.functions[line.function];
-  std::string name(profile.strings[function.name]);
-  if (name.empty()) name = ModuleName(profile, location);
-  if (granularity == Granularity::kFunctions || function.filename == 0) {
-    return name;
-  }
+std::string FunctionName(const Profile& profile, const Location& location,
+                         const Function& function) {
+  const std::string_view name = profile.strings[function.name];
+  return name.empty() ? ModuleName(profile, location) : std::string(name);
+}
+
+// " file.c:12", or "".
+std::string PlaceText(const Profile& profile, const Function& function,
+                      int64_t line) {
+  if (function.filename == 0) return "";
   // As pprof has it: "./a/../b.c" is b.c.
   const std::filesystem::path file(profile.strings[function.filename]);
-  name.append(" ").append(file.lexically_normal().string());
-  if (line.line != 0) name += ":" + std::to_string(line.line);
-  return name;
+  std::string text = " " + file.lexically_normal().string();
+  if (line != 0) text += ":" + std::to_string(line);
+  return text;
 }
 
 }  // namespace
@@ -37,14 +39,27 @@ FrameNames::FrameNames(const Profile& profile, Granularity granularity) {
   for (const Location& location : profile.locations) {
     first_frame_.push_back(frames_.size());
     for (const Line& line : profile.lines(location)) {
-      frames_.push_back(
-          names_.Intern(FrameName(profile, location, line, granularity)));
+      const Function& function = profile.functions[line.function];
+      std::string name = FunctionName(profile, location, function);
+      const size_t size = name.size();
+      if (granularity == Granularity::kLines) {
+        name += PlaceText(profile, function, line.line);
+      }
+      frames_.push_back(Intern(name, size));
     }
     if (location.line_count == 0) {
-      frames_.push_back(names_.Intern(ModuleName(profile, location)));
+      const std::string name = ModuleName(profile, location);
+      frames_.push_back(Intern(name, name.size()));
     }
   }
   first_frame_.push_back(frames_.size());
+}
+
+uint32_t FrameNames::Intern(const std::string& name, size_t function_size) {
+  const uint32_t number = names_.Intern(name);
+  function_size_.resize(names_.size());
+  if (number + 1 == names_.size()) function_size_[number] = function_size;
+  return number;
 }
 
 void FrameNames::CollectPath(const Sample& sample,

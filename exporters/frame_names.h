@@ -41,10 +41,17 @@ class FrameNames {
   void CollectPath(const Sample& sample, std::vector<uint32_t>* path) const;
 
   std::string_view name(uint32_t number) const { return names_[number]; }
+  // The same without what Granularity::kLines adds.
+  std::string_view function(uint32_t number) const {
+    return names_[number].substr(0, function_size_[number]);
+  }
   size_t size() const { return names_.size(); }
 
  private:
+  uint32_t Intern(const std::string& name, size_t function_size);
+
   StringTable names_;
+  std::vector<size_t> function_size_;  // by name; bytes
   std::vector<uint64_t> first_frame_;  // by location, and the end
   std::vector<uint32_t> frames_;
 };

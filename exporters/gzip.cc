@@ -36,8 +36,10 @@ class Inflater {
   bool ok_ = false;
 };
 
-// Inflates one member from the front of *data, appending to *out.
-absl::Status InflateMember(std::string_view* data, size_t max_bytes,
+// Inflates one member from the front of *data, and adds its size to *size.
+// Appends to *out, unless that is null. `chunk` is room to work in.
+absl::Status InflateMember(size_t max_bytes, std::string& chunk,
+                           std::string_view* data, size_t* size,
                            std::string* out) {
   Inflater inflater;
   if (!inflater.ok()) return absl::ResourceExhaustedError("out of memory");
@@ -46,18 +48,16 @@ absl::Status InflateMember(std::string_view* data, size_t max_bytes,
     const size_t in = std::min(data->size(), kMaxAvail);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data->data()));
     stream.avail_in = static_cast<uInt>(in);
-    const size_t old_size = out->size();
-    // One byte of room above the limit tells "just fits" from "more comes".
-    const size_t room = std::min(kChunkBytes, max_bytes - old_size + 1);
-    out->resize(old_size + room);
-    stream.next_out = reinterpret_cast<Bytef*>(out->data() + old_size);
-    stream.avail_out = static_cast<uInt>(room);
+    stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+    stream.avail_out = static_cast<uInt>(chunk.size());
     const int result = inflate(&stream, Z_NO_FLUSH);
     data->remove_prefix(in - stream.avail_in);
-    out->resize(old_size + room - stream.avail_out);
-    if (out->size() > max_bytes) {
+    const size_t got = chunk.size() - stream.avail_out;
+    *size += got;
+    if (*size > max_bytes) {
       return absl::InvalidArgumentError("too large when decompressed");
     }
+    if (out != nullptr) out->append(chunk, 0, got);
     if (result == Z_STREAM_END) return absl::OkStatus();
     if (result == Z_BUF_ERROR ||
         (result == Z_OK && data->empty() && stream.avail_out != 0)) {
@@ -69,16 +69,31 @@ absl::Status InflateMember(std::string_view* data, size_t max_bytes,
   }
 }
 
+absl::Status Inflate(std::string_view data, size_t max_bytes, size_t* size,
+                     std::string* out) {
+  std::string chunk(kChunkBytes, '\0');
+  do {
+    absl::Status status = InflateMember(max_bytes, chunk, &data, size, out);
+    if (!status.ok()) return status;
+  } while (!data.empty());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool IsGzip(std::string_view data) { return data.starts_with("\x1f\x8b"); }
 
+// Twice: what is too large, or not whole, takes no memory, and the rest no more
+// than it needs.
 absl::StatusOr<std::string> Gunzip(std::string_view data, size_t max_bytes) {
+  size_t size = 0;
+  absl::Status status = Inflate(data, max_bytes, &size, nullptr);
+  if (!status.ok()) return status;
   std::string out;
-  do {
-    absl::Status status = InflateMember(&data, max_bytes, &out);
-    if (!status.ok()) return status;
-  } while (!data.empty());
+  out.reserve(size);
+  size = 0;
+  status = Inflate(data, max_bytes, &size, &out);
+  if (!status.ok()) return status;
   return out;
 }
 

@@ -63,9 +63,9 @@ class Merger {
 // labelled "pprof::base"="true", which is how pprof knows a difference (its
 // percentages are of the base then). `profile` is normalised: each of its
 // sample types is scaled to the base's sum, so that runs of different length
-// compare; comments "unspool.diff.TYPE=BASE NEW" keep both sums as they were.
-// InvalidArgument: see Merger::Add.
-// Not async-signal-safe: allocates.
+// compare, unless one of both is 0; comments "unspool.diff.TYPE=BASE NEW" keep
+// both sums as they were. InvalidArgument: see Merger::Add. Not
+// async-signal-safe: allocates.
 absl::StatusOr<Profile> Diff(const Profile& base, const Profile& profile);
 
 // What both profiles of a difference added up to before one was scaled.

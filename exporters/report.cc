@@ -3,6 +3,7 @@
 #include "absl/status/statusor.h"
 #include "exporters/call_tree.h"
 #include "exporters/function_table.h"
+#include "exporters/merge.h"
 #include "exporters/report_json.h"
 #include "exporters/report_text.h"
 #include "exporters/sample_value.h"
@@ -36,8 +37,11 @@ absl::Status WriteReport(const Profile& profile, const ReportRequest& request,
   if (!filter.ok()) return filter.status();
   const FrameNames names(
       profile, request.by_line ? Granularity::kLines : Granularity::kFunctions);
-  const ReportContext context = {profile, request, names, *filter,
-                                 *value_index};
+  const bool is_difference =
+      DiffBase(profile).is_diff() ||
+      FindDiffSums(profile, *value_index).has_value();  // from nothing
+  const ReportContext context = {profile, request,      names,
+                                 *filter, *value_index, is_difference};
   if (request.view == ReportView::kList) return WriteSourceList(context, out);
   if (request.as_json) return WriteJson(context, out);
   if (request.view != ReportView::kTop) return WriteCallTree(context, out);

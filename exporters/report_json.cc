@@ -1,9 +1,11 @@
 #include "exporters/report_json.h"
 
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace unspool::exporters {
 namespace {
@@ -49,6 +51,18 @@ std::string JsonString(std::string_view text) {
   return out + "\"";
 }
 
+// What the recording counted; nothing of profiles of other makers.
+void WriteCount(const Profile& profile, const std::string& key,
+                std::ostream& out) {
+  const auto text = profile.FindComment("unspool." + key);
+  if (!text) return;
+  uint64_t count = 0;
+  const char* end = text->data() + text->size();
+  const auto [rest, error] = std::from_chars(text->data(), end, count);
+  if (error != std::errc() || rest != end) return;
+  out << ", \"" << key << "\": " << count;
+}
+
 void WriteHead(const ReportContext& context, int64_t total, std::ostream& out) {
   const Profile& profile = context.profile;
   const ValueType& type = profile.sample_types[context.value_index];
@@ -56,6 +70,12 @@ void WriteHead(const ReportContext& context, int64_t total, std::ostream& out) {
       << ", \"unit\": " << JsonString(profile.strings[type.unit])
       << ", \"total\": " << total
       << ", \"duration_ns\": " << profile.duration_ns;
+  for (const char* key : {"samples", "truncated", "lost"}) {
+    WriteCount(profile, key, out);
+  }
+  if (const auto command = profile.FindComment("unspool.command")) {
+    out << ", \"command\": " << JsonString(*command);
+  }
 }
 
 }  // namespace

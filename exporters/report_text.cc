@@ -42,16 +42,19 @@ std::string DiffLine(const ReportContext& context) {
   if (!sums) return "";
   return "Change from " + FormatValue(sums->base, context.unit(), "auto") +
          " to " + FormatValue(sums->profile, context.unit(), "auto") +
-         ", the latter scaled to the former\n";
+         (sums->base == 0 || sums->profile == 0
+              ? ", not scaled: one is empty\n"
+              : ", the latter scaled to the former\n");
 }
 
 }  // namespace
 
-ValueColumns::ValueColumns(int64_t smallest, int64_t total,
-                           std::string_view unit)
+ValueColumns::ValueColumns(const ReportContext& context, int64_t smallest,
+                           int64_t total)
     : total_(total),
-      unit_(unit),
-      table_unit_(ChooseTableUnit(smallest, total, unit)) {}
+      is_difference_(context.is_difference),
+      unit_(context.unit()),
+      table_unit_(ChooseTableUnit(smallest, total, unit_)) {}
 
 double ValueColumns::Share(int64_t value) const {
   return total_ == 0 ? 0
@@ -64,8 +67,22 @@ std::string ValueColumns::Value(int64_t value) const {
 }
 
 std::string ValueColumns::Percent(int64_t value) const {
-  return FormatPercentage(static_cast<double>(value),
-                          static_cast<double>(total_));
+  std::string text =
+      FormatPercentage(static_cast<double>(value), static_cast<double>(total_));
+  if (!is_difference_) return text;
+  text.insert(0, " ");
+  const size_t sign = text.find_first_not_of(' ') - 1;
+  if (value != 0) text[sign] = value < 0 ? '-' : '+';
+  return text;
+}
+
+void WriteHidden(const ValueColumns& columns, size_t count, int64_t sum,
+                 std::ostream& out) {
+  if (count == 0) return;
+  const std::string percent = columns.Percent(sum);
+  out << "... and " << count << " more, " << columns.Value(sum) << " ("
+      << percent.substr(percent.find_first_not_of(' '))
+      << "): --nodecount 0 shows all\n";
 }
 
 void WriteReportHeader(const ReportContext& context,

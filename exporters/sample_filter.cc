@@ -49,6 +49,26 @@ std::pair<StringId, int64_t> Content(const Label& label) {
   return {label.key, label.str != 0 ? label.str : label.num};
 }
 
+// The labels that is_wanted(key, text) chooses, each asked for once.
+template <typename IsWanted>
+std::set<std::pair<StringId, int64_t>> CollectLabels(const Profile& profile,
+                                                     IsWanted is_wanted) {
+  std::set<std::pair<StringId, int64_t>> chosen;
+  absl::flat_hash_set<std::pair<StringId, int64_t>> tried;
+  for (size_t i = 0; i < profile.sample_count(); ++i) {
+    for (const Label& label : profile.sample(i).labels) {
+      if (!tried.insert(Content(label)).second) continue;
+      const std::string text = label.str != 0
+                                   ? std::string(profile.strings[label.str])
+                                   : std::to_string(label.num);
+      if (is_wanted(profile.strings[label.key], text)) {
+        chosen.insert(Content(label));
+      }
+    }
+  }
+  return chosen;
+}
+
 }  // namespace
 
 absl::StatusOr<SampleFilter> SampleFilter::Create(
@@ -56,8 +76,9 @@ absl::StatusOr<SampleFilter> SampleFilter::Create(
   SampleFilter filter;
   absl::Status status = filter.MatchLocations(profile, request);
   if (status.ok()) status = filter.MatchThreads(profile, request.thread);
+  if (status.ok()) status = filter.MatchTag(profile, request.tag);
   if (!status.ok()) return status;
-  if (filter.matches_.empty() && !filter.has_threads_) return filter;
+  if (filter.matches_.empty() && filter.labels_.empty()) return filter;
   for (size_t i = 0; i < profile.sample_count(); ++i) {
     if (filter.Keeps(profile.sample(i))) return filter;
   }
@@ -86,33 +107,44 @@ absl::Status SampleFilter::MatchLocations(const Profile& profile,
   return absl::OkStatus();
 }
 
+absl::Status SampleFilter::MatchTag(const Profile& profile,
+                                    const std::string& tag) {
+  if (tag.empty()) return absl::OkStatus();
+  const size_t equals = tag.find('=');
+  if (equals == tag.npos || equals == 0) {
+    return absl::InvalidArgumentError("'" + tag +
+                                      "' is no label: give KEY=PATTERN, as in "
+                                      "state=waiting");
+  }
+  const auto pattern = NamePattern::Create(tag.substr(equals + 1));
+  if (!pattern.ok()) return pattern.status();
+  labels_.push_back(
+      CollectLabels(profile, [&](std::string_view key, std::string_view text) {
+        return key == std::string_view(tag).substr(0, equals) &&
+               pattern->Finds(text);
+      }));
+  return absl::OkStatus();
+}
+
 absl::Status SampleFilter::MatchThreads(const Profile& profile,
                                         const std::string& thread) {
   const auto pattern = Optional(thread);
   if (!pattern.ok()) return pattern.status();
   if (!pattern->has_value()) return absl::OkStatus();
-  has_threads_ = true;
-  absl::flat_hash_set<std::pair<StringId, int64_t>> tried;
-  for (size_t i = 0; i < profile.sample_count(); ++i) {
-    for (const Label& label : profile.sample(i).labels) {
-      const std::string_view key = profile.strings[label.key];
-      if (key != "thread" && key != "tid") continue;
-      if (!tried.insert(Content(label)).second) continue;
-      if ((*pattern)->Matches(label.str != 0 ? profile.strings[label.str]
-                                             : std::to_string(label.num))) {
-        threads_.insert(Content(label));
-      }
-    }
-  }
+  labels_.push_back(
+      CollectLabels(profile, [&](std::string_view key, std::string_view text) {
+        return (key == "thread" || key == "tid") && (*pattern)->Matches(text);
+      }));
   return absl::OkStatus();
 }
 
 bool SampleFilter::Keeps(const Sample& sample) const {
-  if (has_threads_ &&
-      std::ranges::none_of(sample.labels, [this](const Label& label) {
-        return threads_.contains(Content(label));
-      })) {
-    return false;
+  for (const Labels& wanted : labels_) {
+    if (std::ranges::none_of(sample.labels, [&wanted](const Label& label) {
+          return wanted.contains(Content(label));
+        })) {
+      return false;
+    }
   }
   if (matches_.empty()) return true;
   bool is_focused = false;

@@ -1,5 +1,5 @@
 // Which samples a view counts: by the functions on their stacks, as pprof's
-// -focus and -ignore choose, and by thread.
+// -focus, -ignore and -tagfocus choose, and by thread.
 
 #ifndef UNSPOOL_EXPORTERS_SAMPLE_FILTER_H_
 #define UNSPOOL_EXPORTERS_SAMPLE_FILTER_H_
@@ -23,6 +23,7 @@ struct FilterRequest {
   std::string focus;   // keep stacks with a match
   std::string ignore;  // drop stacks with a match
   std::string thread;  // keep threads whose name or tid this is, whole
+  std::string tag;     // "KEY=PATTERN": keep samples with such a label
 };
 
 class SampleFilter {
@@ -30,9 +31,9 @@ class SampleFilter {
   // Keeps everything.
   SampleFilter() = default;
 
-  // InvalidArgument: not a regular expression. NotFound: no sample is kept.
-  // The filter refers to `profile`.
-  // Not async-signal-safe: allocates.
+  // InvalidArgument: not a regular expression, or a tag without a key.
+  // NotFound: no sample is kept. The filter refers to `profile`. Not
+  // async-signal-safe: allocates.
   static absl::StatusOr<SampleFilter> Create(const Profile& profile,
                                              const FilterRequest& request);
 
@@ -43,11 +44,14 @@ class SampleFilter {
 
   absl::Status MatchLocations(const Profile& profile,
                               const FilterRequest& request);
+  absl::Status MatchTag(const Profile& profile, const std::string& tag);
   absl::Status MatchThreads(const Profile& profile, const std::string& thread);
 
+  // Labels of which a sample must have one: key; string or number.
+  using Labels = std::set<std::pair<StringId, int64_t>>;
+
   std::vector<Match> matches_;  // by location; empty: all stacks are kept
-  bool has_threads_ = false;    // only samples with one of these labels:
-  std::set<std::pair<StringId, int64_t>> threads_;  // key; string or number
+  std::vector<Labels> labels_;  // one of each is needed
 };
 
 }  // namespace unspool::exporters

@@ -47,6 +47,10 @@ struct Routine {
   std::map<int64_t, Figures> lines;
 };
 
+bool HasLines(const Routine& routine) {
+  return !routine.lines.empty() && routine.lines.rbegin()->first > 0;
+}
+
 class RoutineCollector {
  public:
   RoutineCollector(const Profile& profile, const NamePattern& pattern) {
@@ -160,6 +164,10 @@ class RoutineWriter {
                   Figure(routine.sum.cum).c_str(),
                   columns_.Percent(routine.sum.cum).c_str());
     out_ << line;
+    if (!HasLines(routine)) {
+      out_ << "  (no lines are known: its file has no debug information)\n";
+      return;
+    }
     const std::vector<std::string> source = ReadSource(file);
     if (source.empty()) {
       out_ << "  (the source is not here: lines by number)\n";
@@ -242,6 +250,11 @@ absl::Status WriteSourceList(const ReportContext& context, std::ostream& out) {
     return absl::NotFoundError("no function matches '" +
                                context.request.function + "'");
   }
+  if (std::ranges::none_of(routines, HasLines)) {
+    return absl::NotFoundError(
+        "no lines are known of '" + context.request.function +
+        "', its file has no debug information: --callers needs none");
+  }
   int64_t smallest = 0;
   for (const Routine& routine : routines) {
     for (const auto& [line, figures] : routine.lines) {
@@ -249,8 +262,8 @@ absl::Status WriteSourceList(const ReportContext& context, std::ostream& out) {
       if (value != 0 && (smallest == 0 || value < smallest)) smallest = value;
     }
   }
-  const ValueColumns columns(smallest, TotalValue(profile, context.value_index),
-                             context.unit());
+  const ValueColumns columns(context, smallest,
+                             TotalValue(profile, context.value_index));
   out << "Total: " << columns.Value(columns.total()) << '\n';
   const RoutineWriter writer(context, columns, out);
   for (const Routine& routine : routines) writer.Write(routine);

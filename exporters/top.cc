@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <ostream>
 #include <string>
 
@@ -22,17 +21,25 @@ std::string_view InlineMark(const FunctionRow& row) {
   return row.called ? " (partial-inline)" : " (inline)";
 }
 
+// Values of a difference have no running sum that says anything.
+std::string Figures(const ReportContext& context, const ValueColumns& columns,
+                    const FunctionRow& row, int64_t flat_sum) {
+  char text[160];
+  std::snprintf(
+      text, sizeof(text), "%10s %s%s%s %10s %s  ",
+      columns.Value(row.flat).c_str(), columns.Percent(row.flat).c_str(),
+      context.is_difference ? "" : " ",
+      context.is_difference ? "" : columns.Percent(flat_sum).c_str(),
+      columns.Value(row.cum).c_str(), columns.Percent(row.cum).c_str());
+  return text;
+}
+
 void WriteRow(const ReportContext& context, const ValueColumns& columns,
               const FunctionRow& row, int64_t flat_sum, std::ostream& out) {
-  char figures[128];
-  std::snprintf(
-      figures, sizeof(figures), "%10s %s %s %10s %s  ",
-      columns.Value(row.flat).c_str(), columns.Percent(row.flat).c_str(),
-      columns.Percent(flat_sum).c_str(), columns.Value(row.cum).c_str(),
-      columns.Percent(row.cum).c_str());
+  const std::string figures = Figures(context, columns, row, flat_sum);
   const TextStyle& style = context.request.style;
   const std::string_view mark = InlineMark(row);
-  const size_t taken = std::strlen(figures) + mark.size();
+  const size_t taken = figures.size() + mark.size();
   const size_t width =
       style.width == 0
           ? 0
@@ -48,24 +55,26 @@ void WriteRow(const ReportContext& context, const ValueColumns& columns,
 void WriteTopTable(const ReportContext& context, std::ostream& out) {
   const FunctionTable table = BuildFunctionTable(
       context.profile, context.names, context.value_index, context.filter);
-  const ValueColumns columns(SmallestValue(table), table.total, context.unit());
+  const ValueColumns columns(context, SmallestValue(table), table.total);
   WriteReportHeader(context, columns, out);
+  const int width = columns.percent_width() - 1;
   char line[128];
-  std::snprintf(line, sizeof(line), "%10s %5s%% %5s%% %10s %5s%%\n", "flat",
-                "flat", "sum", "cum", "cum");
+  std::snprintf(line, sizeof(line), "%10s %*s%%%s %10s %*s%%\n", "flat", width,
+                "flat", context.is_difference ? "" : "   sum%", "cum", width,
+                "cum");
   out << line;
   const size_t limit = context.request.style.rows;
-  const size_t shown =
-      limit == 0 ? table.rows.size() : std::min(limit, table.rows.size());
   int64_t flat_sum = 0;
-  for (size_t i = 0; i < shown; ++i) {
-    flat_sum = AddValues(flat_sum, table.rows[i].flat);
-    WriteRow(context, columns, table.rows[i], flat_sum, out);
+  size_t shown = 0;
+  for (; shown < table.rows.size() && (limit == 0 || shown < limit); ++shown) {
+    flat_sum = AddValues(flat_sum, table.rows[shown].flat);
+    WriteRow(context, columns, table.rows[shown], flat_sum, out);
   }
-  if (shown < table.rows.size()) {
-    out << "... and " << table.rows.size() - shown
-        << " more: in a pipe or file all are shown\n";
+  int64_t hidden = 0;
+  for (size_t i = shown; i < table.rows.size(); ++i) {
+    hidden = AddValues(hidden, table.rows[i].flat);
   }
+  WriteHidden(columns, table.rows.size() - shown, hidden, out);
 }
 
 absl::Status WriteTop(const Profile& profile, std::string_view value,

@@ -50,16 +50,20 @@ int OpenUnnamed(const std::string& path) {
   return -1;
 }
 
-// Gives an unnamed file the name `path`, which another file may have.
+// Gives an unnamed file the name `path`, which another file may have: by way of
+// a name that nobody has, whatever an earlier run left behind.
 absl::Status NameFile(int fd, const std::string& path) {
+  constexpr uint32_t kMaxTries = 1000;
   const HeldSignals held;  // between two names
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  for (const std::string& name : {path, temporary}) {
-    if (linkat(AT_FDCWD, DescriptorPath(fd).c_str(), AT_FDCWD, name.c_str(),
-               AT_SYMLINK_FOLLOW) == 0) {
-      return name == path ? absl::OkStatus() : Rename(temporary, path);
-    }
-    if (errno != EEXIST) break;
+  const auto link_to = [fd](const std::string& name) {
+    return linkat(AT_FDCWD, DescriptorPath(fd).c_str(), AT_FDCWD, name.c_str(),
+                  AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (link_to(path)) return absl::OkStatus();
+  for (uint32_t i = 0; i < kMaxTries && errno == EEXIST; ++i) {
+    const std::string temporary =
+        path + ".tmp" + std::to_string(getpid()) + "." + std::to_string(i);
+    if (link_to(temporary)) return Rename(temporary, path);
   }
   return absl::ErrnoToStatus(errno, path);
 }

@@ -118,7 +118,8 @@ std::string EncodeFlameData(const FlameFacts& facts, const StackFrames& frames,
   AppendVarint(tables, groups.groups.size());
   for (const SampleGroup& group : groups.groups) {
     AppendVarint(tables, group.thread);
-    AppendVarint(tables, uint64_t{group.guessed} | uint64_t{group.before} << 1);
+    AppendVarint(tables, uint64_t{group.guessed} | uint64_t{group.before} << 1 |
+                             uint64_t{group.waiting} << 2);
   }
   AppendVarint(tables, used_frames.used().size());
   for (uint32_t number : used_frames.used()) {

@@ -20,6 +20,7 @@
 #include "exporters/flame/flame_facts.h"
 #include "exporters/flame/flame_layout.h"
 #include "exporters/flame/flame_tree.h"
+#include "exporters/flame/name_forms.h"
 #include "exporters/flame/sample_groups.h"
 #include "exporters/flame/stack_frames.h"
 #include "exporters/flame/svg_text.h"
@@ -77,13 +78,6 @@ std::string Formatted(const char* format, double number) {
   char text[64];
   std::snprintf(text, sizeof(text), format, number);
   return text;
-}
-
-// Of UTF-8.
-size_t CharCount(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
 }
 
 std::string Percent(double share) { return Formatted("%.2f%%", share * 100); }
@@ -203,12 +197,10 @@ class SvgWriter {
     return ShortenMiddle(frame.name, kMaxNameBytes);
   }
 
-  // The name, or the address of "module+0x1234" alone where only that has room.
   std::string NameIn(size_t node, size_t room) const {
-    const std::string name = NameOf(node);
-    const size_t address = name.rfind("+0x");
-    const bool is_short = CharCount(name) <= room || address == name.npos;
-    return EscapeXml(is_short ? name : name.substr(address), room);
+    const bool is_frame = node != 0 && FrameOf(node).kind != FrameKind::kFolded;
+    return EscapeXml(
+        FitForm(is_frame ? FrameOf(node).name : NameOf(node), room), room);
   }
 
   std::string ChangeText(size_t node) const {

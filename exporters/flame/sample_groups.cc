@@ -26,6 +26,7 @@ struct Thread {
 struct LabelFacts {
   Thread thread;
   bool guessed = false;
+  bool waiting = false;
   bool is_base = false;
 };
 
@@ -39,6 +40,9 @@ LabelFacts ReadLabels(const Profile& profile, std::span<const Label> labels) {
     if (key == "tid" && label.str == 0) facts.thread.tid = label.num;
     if (key == "unwind" && profile.strings[label.str] == "guessed") {
       facts.guessed = true;
+    }
+    if (key == "state" && profile.strings[label.str] == "waiting") {
+      facts.waiting = true;
     }
   }
   if (facts.thread.name == 0) facts.thread.name = comm;
@@ -138,7 +142,8 @@ SampleGroups GroupSamples(const Profile& profile, size_t value_index) {
     }
     groups[i] = {.thread = threads.FindOrAdd(last_facts.thread),
                  .guessed = last_facts.guessed,
-                 .before = base.is_diff() ? last_facts.is_base : value < 0};
+                 .before = base.is_diff() ? last_facts.is_base : value < 0,
+                 .waiting = last_facts.waiting};
     result.is_difference |= groups[i].before;
     threads.AddWeight(groups[i].thread, value);
   }
@@ -148,8 +153,8 @@ SampleGroups GroupSamples(const Profile& profile, size_t value_index) {
   absl::flat_hash_map<uint32_t, uint32_t> numbers;
   for (SampleGroup group : groups) {
     group.thread = text_of[group.thread];
-    const uint32_t key =
-        group.thread << 2 | uint32_t{group.guessed} << 1 | group.before;
+    const uint32_t key = group.thread << 3 | uint32_t{group.waiting} << 2 |
+                         uint32_t{group.guessed} << 1 | group.before;
     const auto [entry, is_new] =
         numbers.try_emplace(key, static_cast<uint32_t>(result.groups.size()));
     if (is_new) result.groups.push_back(group);

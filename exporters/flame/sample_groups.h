@@ -1,6 +1,6 @@
 // Samples that a flame graph may show apart: by thread, by whether their stack
-// was guessed in part, and, in a differential graph, by which of the two
-// profiles they come from.
+// was guessed in part or of a thread that waited, and, in a differential graph,
+// by which of the two profiles they come from.
 
 #ifndef UNSPOOL_EXPORTERS_FLAME_SAMPLE_GROUPS_H_
 #define UNSPOOL_EXPORTERS_FLAME_SAMPLE_GROUPS_H_
@@ -18,6 +18,7 @@ struct SampleGroup {
   uint32_t thread = 0;   // index into SampleGroups::threads
   bool guessed = false;  // label unwind=guessed
   bool before = false;   // of the first profile of a difference
+  bool waiting = false;  // label state=waiting: not on a CPU
 };
 
 struct SampleGroups {

@@ -27,6 +27,12 @@ size_t CharSize(std::string_view text) {
 
 }  // namespace
 
+size_t CharCount(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
 std::string EscapeXml(std::string_view text, size_t max_chars) {
   std::string out;
   size_t chars = 0;

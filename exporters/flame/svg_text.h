@@ -16,6 +16,9 @@ namespace unspool::exporters {
 // 0. Any thread. Not async-signal-safe: allocates.
 std::string EscapeXml(std::string_view text, size_t max_chars = SIZE_MAX);
 
+// Characters of UTF-8. Never allocates.
+size_t CharCount(std::string_view text);
+
 }  // namespace unspool::exporters
 
 #endif  // UNSPOOL_EXPORTERS_FLAME_SVG_TEXT_H_

@@ -41,6 +41,20 @@ bool ParseSignal(const char* text, int* value) {
   return collectors::IsSampleSignal(*value);
 }
 
+// What `unspool export` takes for another format.
+bool IsProfileName(const char* name) {
+  const size_t size = strlen(name);
+  for (const char* ending : {".html", ".svg", ".folded", ".txt"}) {
+    const size_t room = strlen(ending);
+    if (size >= room && Equals(name + size - room, ending)) return false;
+  }
+  return true;
+}
+
+constexpr char kOutputText[] =
+    "a name such as profile.pb.gz: it becomes a pprof profile, of which "
+    "'unspool export' makes other formats";
+
 Problem Rejected(const char* name, const char* value, const char* expected) {
   return MakeProblem(EINVAL, "%s=%s is not %s", name, value, expected);
 }
@@ -54,10 +68,10 @@ struct Variable {
 };
 
 constexpr Variable kVariables[] = {
-    {"UNSPOOL_OUTPUT", "a file name",
+    {"UNSPOOL_OUTPUT", kOutputText,
      [](const char* value, Settings* s) {
        s->output = value;
-       return true;
+       return IsProfileName(value);
      }},
     {"UNSPOOL_START", "on or off",
      [](const char* value, Settings* s) {
@@ -142,7 +156,12 @@ Problem ApplyOptions(const unspool_options* options, Settings* settings) {
                        options->size, sizeof(given));
   }
   memcpy(&given, options, options->size);
-  if (given.output != nullptr) settings->output = given.output;
+  if (given.output != nullptr) {
+    if (!IsProfileName(given.output)) {
+      return Rejected("output", given.output, kOutputText);
+    }
+    settings->output = given.output;
+  }
   if (given.frequency != 0) settings->frequency = given.frequency;
   if (given.max_depth != 0) settings->max_depth = given.max_depth;
   if (given.sample_signal != 0) settings->signal = given.sample_signal;

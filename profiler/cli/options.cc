@@ -1,11 +1,13 @@
 #include "profiler/cli/options.h"
 
+#include <algorithm>
 #include <map>
 
 #include "CLI/CLI.hpp"
 #include "profiler/agent/settings.h"
 #include "profiler/cli/message.h"
 #include "profiler/cli/option_values.h"
+#include "profiler/cli/usage.h"
 
 namespace unspool::profiler {
 namespace {
@@ -43,7 +45,7 @@ struct RecordTexts {
 };
 struct ReportTexts {
   bool tree = false;
-  std::string callers, list;
+  std::string callers, list, rows;
   exporters::ReportRequest request;  // the rest, as it is
 };
 struct ViewTexts {
@@ -146,12 +148,20 @@ void AddReport(CLI::App& app, ViewTexts& texts, ReportTexts& report) {
       "No stacks with FUNC on them");
   add("--thread", report.request.filter.thread, "THREAD",
       "Only threads of that name or tid");
+  add("--tagfocus", report.request.filter.tag, "KEY=TEXT",
+      "Only samples with that label: state=waiting");
+  CLI::Option* rows =
+      add("--nodecount", report.rows, "N",
+          "Rows of a table or tree, 0 for all [all; on a terminal what fits]")
+          ->excludes(list);
   command
       ->add_flag("--json", report.request.as_json,
                  "For programs: all values as JSON")
-      ->excludes(list);
+      ->excludes(list)
+      ->excludes(rows);
   command->footer(
-      "FUNC and THREAD are regular expressions; FUNC may match anywhere, also\n"
+      "FUNC, THREAD and TEXT are regular expressions; FUNC may match anywhere, "
+      "also\n"
       "in the name of the source file or module. Percentages are of all\n"
       "samples, whatever is shown.");
 }
@@ -265,9 +275,14 @@ RecordOptions CheckRecord(const CLI::App& app, const RecordTexts& texts,
 
 ReportOptions CheckReport(const ViewTexts& view, const ReportTexts& report) {
   using exporters::ReportView;
-  ReportOptions options = {.file = view.file, .request = report.request};
+  ReportOptions options;
+  options.file = view.file;
+  options.request = report.request;
   options.request.value = view.value;
   options.short_templates = view.short_templates;
+  if (!report.rows.empty()) {
+    options.rows = ParseNumber("--nodecount", report.rows, 0, UINT32_MAX);
+  }
   if (report.tree) options.request.view = ReportView::kTree;
   for (const auto& [view_of, function] :
        {std::pair(ReportView::kCallers, &report.callers),
@@ -293,23 +308,6 @@ ExportOptions CheckExport(const ViewTexts& texts) {
   options.format = ParseFormat(texts.format, texts.output);
   options.output = texts.output;
   return options;
-}
-
-// CLI11 would call an unknown command a surplus argument.
-void CheckCommandName(const std::vector<std::string>& arguments) {
-  constexpr const char* kKnown =
-      "use record, report, export, diff, merge, symbolize or cfi";
-  if (arguments.empty()) {
-    throw Failure(kExitUsage, std::string("no command given: ") + kKnown +
-                                  " (see 'unspool --help')");
-  }
-  const std::string& name = arguments[0];
-  for (const char* known : {"record", "report", "export", "diff", "merge",
-                            "symbolize", "cfi", "-h", "--help", "--version"}) {
-    if (name == known) return;
-  }
-  throw Failure(kExitUsage, "unknown command " + Quoted(name) + ": " + kKnown +
-                                " (see 'unspool --help')");
 }
 
 Options Parse(CLI::App& app, std::vector<std::string> arguments,
@@ -338,25 +336,11 @@ Options Parse(CLI::App& app, std::vector<std::string> arguments,
   return CheckExport(view);
 }
 
-Failure UsageFailure(const CLI::App& app, const CLI::ParseError& error) {
-  const auto used = app.get_subcommands();
-  const std::string command = used.empty() ? "" : used[0]->get_name();
-  const std::vector<std::string> extras =
-      used.empty() ? std::vector<std::string>() : used[0]->remaining();
-  if (command == "record" && !extras.empty() && !extras[0].starts_with("-")) {
-    return Failure(kExitUsage, "unexpected " + Quoted(extras[0]) +
-                                   ": put -- before the program, as in "
-                                   "'unspool record -- ./program argument'");
-  }
-  return Failure(kExitUsage, std::string(error.what()) + ": see 'unspool " +
-                                 command + (command.empty() ? "" : " ") +
-                                 "--help'");
-}
-
 }  // namespace
 
-Options ParseOptions(const std::vector<std::string>& arguments,
+Options ParseOptions(const std::vector<std::string>& given,
                      const Environment& environment) {
+  const std::vector<std::string> arguments = WithoutHelpCommand(given);
   CheckCommandName(arguments);
   // The command to profile is cut off first: its own flags, a second "--"
   // included, are none of CLI11's business.
@@ -392,7 +376,7 @@ Options ParseOptions(const std::vector<std::string>& arguments,
   } catch (const CLI::CallForVersion& version) {
     return PrintOptions{std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& error) {
-    throw UsageFailure(app, error);
+    throw UsageFailure(app, error, arguments);
   }
 }
 

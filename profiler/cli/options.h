@@ -5,6 +5,7 @@
 #define UNSPOOL_PROFILER_CLI_OPTIONS_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -32,6 +33,7 @@ struct ReportOptions {
   std::string file;
   exporters::ReportRequest request;  // its style is the terminal's business
   bool short_templates = false;      // f<int> is f<..>
+  std::optional<size_t> rows;        // 0: all; none: what the terminal has
 };
 
 enum class ExportFormat : uint8_t { kPprof, kFolded, kHtml, kSvg, kText };

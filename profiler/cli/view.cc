@@ -154,6 +154,7 @@ int RunReport(const ReportOptions& options) {
   exporters::Profile profile = LoadAndName(options.file, request.value);
   if (options.short_templates) exporters::ShortenTemplates(&profile);
   request.style = StdoutStyle();
+  if (options.rows) request.style.rows = *options.rows;
   std::ostringstream out;
   const absl::Status status = exporters::WriteReport(profile, request, out);
   if (!status.ok()) {

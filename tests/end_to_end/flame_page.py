@@ -74,12 +74,12 @@ class Case(harness.Case):
 
     def point(self, share, depth):
         """Where a frame of that depth is drawn: `share` of the width."""
-        left, bottom, width, row = self.browser.evaluate(
+        left, top, width, row = self.browser.evaluate(
             "(() => { const b = document.getElementById('graph')"
             ".getBoundingClientRect(); const rem = parseFloat(getComputedStyle("
-            "document.documentElement).fontSize); return [b.left, b.bottom, "
+            "document.documentElement).fontSize); return [b.left, b.top, "
             "b.width, Math.round(rem * 1.45)]; })()")
-        return left + share * width, bottom - (depth + 0.5) * row
+        return left + share * width, top + (depth + 0.5) * row
 
     def colour(self, share, depth):
         """[red, green, blue] of the picture there, at a frame's upper edge."""
@@ -109,8 +109,12 @@ class Case(harness.Case):
         self.browser.settle()
 
     def choose_thread(self, beginning):
+        self.choose("thread", beginning)
+
+    def choose(self, what, beginning):
+        """An entry of the list `what`."""
         self.browser.evaluate(
-            "(() => { const s = document.getElementById('thread'); "
+            f"(() => {{ const s = document.getElementById({what!r}); "
             "s.value = [...s.options].find(o => o.text.startsWith("
             f"{beginning!r})).value; "
             "s.dispatchEvent(new Event('change')); })()")

@@ -21,6 +21,7 @@ class Stack:
     milliseconds: int
     thread: str = "main"
     guessed: bool = False
+    state: str = ""  # "running" or "waiting", by the wall clock
 
 
 def _varint(value):
@@ -66,6 +67,8 @@ class _Encoder:
         labels = [("thread", stack.thread)]
         if stack.guessed:
             labels.append(("unwind", "guessed"))
+        if stack.state:
+            labels.append(("state", stack.state))
         return (b"".join(_number(1, i) for i in ids) + _number(2, 1) +
                 _number(2, stack.milliseconds * 1_000_000) +
                 b"".join(_bytes(3, _number(1, self.text(key)) +

@@ -82,15 +82,15 @@ class FlameKeysTest(flame_page.Case):
     def test_arrows_enter_and_escape(self):
         self.open(STACKS)
         for key, expected in [
-                ("ArrowUp", "main"), ("ArrowUp", "sort"),
+                ("ArrowDown", "main"), ("ArrowDown", "sort"),
                 ("ArrowRight", "read"), ("ArrowLeft", "sort"),
-                ("ArrowUp", "compare"), ("ArrowRight", "swap"),
-                ("ArrowDown", "sort"), ("Enter", "sort"), ("Home", "all"),
+                ("ArrowDown", "compare"), ("ArrowRight", "swap"),
+                ("ArrowUp", "sort"), ("Enter", "sort"), ("Home", "all"),
                 ("End", "compare"), ("Escape", "all")]:
             self.browser.key(key)
             self.wait_for_focus(expected)
-        self.browser.key("i")  # an icicle: what is called lies below
-        self.browser.key("ArrowDown")
+        self.browser.key("i")  # a flame: what is called stands above
+        self.browser.key("ArrowUp")
         self.assertEqual(self.focused(), "main")
 
     def test_callers_of_the_focused_function(self):
@@ -106,7 +106,7 @@ class FlameKeysTest(flame_page.Case):
         self.browser.key("c")
         # A stack in which it calls itself counts once.
         self.assertIn("through here 400 ms (40.0 %)", self.text("#details"))
-        self.browser.key("ArrowUp")
+        self.browser.key("ArrowDown")
         self.assertEqual(self.focused(), "a")
         self.assertIn("300 ms", self.text("#details"))
         self.browser.key("ArrowRight")

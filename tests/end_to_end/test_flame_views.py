@@ -25,15 +25,38 @@ class FlameViewsTest(flame_page.Case):
         self.assertEqual(self.drawn()[:4], ["all", "main", "sort", "swap"])
         self.choose_thread("Each")
         self.assertEqual(self.drawn()[:3], ["all", "one", "main"])
-        self.browser.key("ArrowUp")
+        self.browser.key("ArrowDown")
         self.assertIn("total 750 ms (75.0 %)", self.text("#details"))
         self.browser.key("ArrowRight")
         self.assertEqual(self.focused(), "two")
 
+    def test_running_and_waiting_apart(self):
+        self.open([Stack(("main", "work"), 100, "one", state="running"),
+                   Stack(("main", "read"), 300, "one", state="waiting"),
+                   Stack(("main", "poll"), 600, "two", state="waiting")])
+        self.assertEqual(self.drawn(), ["all", "main", "poll", "read", "work"])
+        self.choose("samples", "Waiting")
+        self.assertIn("total 900 ms (90.0 %)", self.text("#details"))
+        self.assertEqual(self.drawn(), ["all", "main", "poll", "read"])
+        self.choose_thread("one")
+        self.assertEqual(self.drawn(), ["all", "main", "read"])
+        self.choose("samples", "Running")
+        self.assertEqual(self.drawn(), ["all", "main", "work"])
+        self.choose_thread("Each")
+        self.assertEqual(self.drawn(), ["all", "one", "main", "work"])
+        self.browser.key("0")
+        self.browser.settle()
+        self.assertEqual(self.drawn(), ["all", "main", "poll", "read", "work"])
+
+    def test_without_waiting_there_is_nothing_to_choose(self):
+        self.open(STACKS)
+        self.assertTrue(self.browser.evaluate(
+            "document.getElementById('samples-choice').hidden"))
+
     def test_it_is_a_tree_to_a_screen_reader(self):
         self.open(STACKS)
-        self.browser.key("ArrowUp")
-        self.browser.key("ArrowUp")
+        self.browser.key("ArrowDown")
+        self.browser.key("ArrowDown")
         items = self.browser.evaluate(
             "[...document.querySelectorAll('[role=treeitem]')]"
             ".map(i => i.textContent)")
@@ -182,7 +205,7 @@ class FlameSizesTest(flame_page.Case):
         self.open([Stack((*stem[:depth], f"leaf{k}"), 5)
                    for depth in (2990, 1000, 10) for k in range(100)])
         self.assertIn("total 1.50 s (100.0 %)", self.text("#details"))
-        self.browser.key("ArrowUp")
+        self.browser.key("ArrowDown")
         self.assertTrue(self.focused().startswith("f0_"))
         self.browser.key("End")
         self.assertEqual(self.focused(), "leaf0")

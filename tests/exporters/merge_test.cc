@@ -267,7 +267,7 @@ TEST(Diff, OfAProfileWithNothingInIt) {
   EXPECT_THAT(Samples(*gone), ElementsAre(Pair("pprof::base=true f", -300)));
   const absl::StatusOr<Profile> come = Diff(none.get(), some.get());
   ASSERT_TRUE(come.ok());
-  EXPECT_THAT(Samples(*come), ElementsAre(Pair("f", 0)));
+  EXPECT_THAT(Samples(*come), ElementsAre(Pair("f", 300)));
 }
 
 }  // namespace

@@ -159,16 +159,30 @@ TEST(Report, OfADifferenceIsInPercentOfTheBase) {
   const std::string text = Report(*diff, {});
   EXPECT_THAT(text, HasSubstr("Change from 200ms to 40ms, the latter scaled "
                               "to the former\n"));
-  EXPECT_THAT(text, HasSubstr("      50ms 25.00% 25.00%       50ms 25.00%  f\n"
-                              "     -50ms 25.00%     0%      -50ms 25.00%  "
-                              "g\n"));
+  EXPECT_THAT(text, HasSubstr("      flat   flat%        cum    cum%\n"
+                              "      50ms +25.00%       50ms +25.00%  f\n"
+                              "     -50ms -25.00%      -50ms -25.00%  g\n"));
   ReportRequest tree;
   tree.view = ReportView::kTree;
   EXPECT_EQ(Rows(*diff, tree, "       cum"),
-            "       cum   cum%       flat  calls, outermost first\n"
-            "         0     0%          0  main\n"
-            "      50ms 25.00%       50ms  + f\n"
-            "     -50ms 25.00%      -50ms  + g\n");
+            "       cum    cum%       flat  calls, outermost first\n"
+            "         0      0%          0  main\n"
+            "      50ms +25.00%       50ms  + f\n"
+            "     -50ms -25.00%      -50ms  + g\n");
+}
+
+TEST(Report, ADifferenceFromNothingIsAllThereIs) {
+  NamedProfile none, now;
+  now.Add("f < main", 3, 30'000'000);
+  const absl::StatusOr<Profile> grown = Diff(none.get(), now.get());
+  ASSERT_TRUE(grown.ok());
+  const std::string text = Report(*grown, {});
+  EXPECT_THAT(text, HasSubstr("Change from 0 to 30ms, not scaled: one is "
+                              "empty\n"));
+  EXPECT_THAT(text, HasSubstr("      30ms   +100%       30ms   +100%  f\n"));
+  const absl::StatusOr<Profile> gone = Diff(now.get(), none.get());
+  ASSERT_TRUE(gone.ok());
+  EXPECT_THAT(Report(*gone, {}), HasSubstr("     -30ms   -100%"));
 }
 
 TEST(Report, JsonHasExactValuesAndEscapesNames) {
@@ -190,6 +204,121 @@ TEST(Report, JsonHasExactValuesAndEscapesNames) {
                         "\"cum\": 1000000000},\n"
                         "{\"name\": \"middle\", \"parent\": 0, \"flat\": "
                         "500000000, \"cum\": 800000000},\n"));
+}
+
+TEST(Report, JsonSaysHowItWasRecorded) {
+  NamedProfile profile;
+  profile.Add("main", 1, 7);
+  Profile& p = profile.get();
+  p.AddComment("unspool.samples", "12");
+  p.AddComment("unspool.truncated", "3");
+  p.AddComment("unspool.lost", "a word");
+  p.AddComment("unspool.command", "app 'two words'");
+  ReportRequest request;
+  request.as_json = true;
+  EXPECT_THAT(Report(p, request),
+              HasSubstr("\"duration_ns\": 2500000000, \"samples\": 12, "
+                        "\"truncated\": 3, \"command\": \"app 'two "
+                        "words'\", \"functions\""));
+}
+
+// A pattern is of the function, whatever stands behind its name.
+TEST(Report, CallersOfAWholeNameAreFoundByLine) {
+  NamedProfile profile;
+  profile.Add("f < main", 1, 7);
+  profile.Add("off < main", 1, 5);
+  Profile& p = profile.get();
+  for (Function& function : p.functions) {
+    function.filename = p.strings.Intern("/src/a.c");
+  }
+  ReportRequest request;
+  request.view = ReportView::kCallers;
+  request.by_line = true;
+  for (const char* pattern : {"^f$", "^f /src/a"}) {
+    request.function = pattern;
+    EXPECT_EQ(Rows(p, request, "       cum"),
+              "       cum   cum%  callers, innermost first\n"
+              "       7ns 58.33%  f /src/a.c\n"
+              "       7ns 58.33%  main /src/a.c\n");
+  }
+}
+
+TEST(Report, ListOfAFunctionWithoutLinesSaysSo) {
+  NamedProfile profile;
+  profile.Add("f < main", 1, 7);
+  ReportRequest request;
+  request.view = ReportView::kList;
+  request.function = "^f$";
+  std::ostringstream out;
+  const absl::Status status = WriteReport(profile.get(), request, out);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(status.message(),
+            "no lines are known of '^f$', its file has no debug information: "
+            "--callers needs none");
+  EXPECT_EQ(out.str(), "");
+}
+
+TEST(Report, SamplesAreChosenByLabel) {
+  NamedProfile profile;
+  profile.Add("run < main", 1, 70);
+  profile.Add("wait < main", 1, 30);
+  Profile& p = profile.get();
+  const auto label = [&p](size_t sample, const char* key, const char* text) {
+    const Sample of = p.sample(sample);
+    const Label labels[] = {
+        {.key = p.strings.Intern(key), .str = p.strings.Intern(text)}};
+    p.AddSample(std::vector(of.locations.begin(), of.locations.end()),
+                std::vector(of.values.begin(), of.values.end()), labels);
+  };
+  label(0, "state", "running");
+  label(1, "state", "waiting");
+  label(0, "mood", "waiting");
+  ReportRequest request;
+  request.filter.tag = "state=wait";
+  EXPECT_EQ(Rows(p, request, "      flat"),
+            "      flat  flat%   sum%        cum   cum%\n"
+            "      30ns 11.11% 11.11%       30ns 11.11%  wait\n"
+            "         0     0% 11.11%       30ns 11.11%  main\n");
+  for (const char* bad : {"waiting", "=x", "state=("}) {
+    request.filter.tag = bad;
+    std::ostringstream out;
+    EXPECT_EQ(WriteReport(p, request, out).code(),
+              absl::StatusCode::kInvalidArgument)
+        << bad;
+  }
+}
+
+TEST(Report, WhatALimitHidesIsSummedUp) {
+  NamedProfile profile;
+  for (int i = 1; i <= 4; ++i) {
+    profile.Add("f" + std::to_string(i) + " < main", 1, 10 * i);
+  }
+  ReportRequest request;
+  request.style.rows = 2;
+  EXPECT_THAT(Report(profile.get(), request),
+              HasSubstr("  f3\n... and 3 more, 30ns (30.00%): --nodecount 0 "
+                        "shows all\n"));
+  request.view = ReportView::kTree;
+  EXPECT_THAT(Report(profile.get(), request),
+              HasSubstr("+ f4\n... and 3 more, 60ns (60.00%): --nodecount 0 "
+                        "shows all\n"));
+  request.style.rows = 5;
+  EXPECT_THAT(Report(profile.get(), request), testing::EndsWith("+ f1\n"));
+}
+
+TEST(Report, DeepLevelsHaveTheirNumber) {
+  NamedProfile profile;
+  std::string deep = "f0";
+  for (int i = 0; i < 30; ++i) {
+    profile.Add("g" + std::to_string(i) + " < " + deep, 1, 1000);
+    deep = "f" + std::to_string(i + 1) + " < " + deep;
+  }
+  profile.Add(deep, 1, 1000);
+  ReportRequest request;
+  request.view = ReportView::kTree;
+  const std::string text = Report(profile.get(), request);
+  EXPECT_THAT(text, HasSubstr("[29] "));
+  EXPECT_THAT(text, testing::Not(HasSubstr("| | | | | | | | | | | | | ")));
 }
 
 TEST(Report, ListShowsTheLinesOfAFunction) {
@@ -246,7 +375,7 @@ TEST(Report, FitsATerminal) {
         SplitLines(Report(profile.get(), request));
     for (const std::string& line : lines) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_LE(lines.size(), 28u);
-    EXPECT_THAT(lines.back(), HasSubstr("in a pipe or file all"));
+    EXPECT_THAT(lines.back(), HasSubstr("--nodecount 0 shows all"));
   }
 }
 

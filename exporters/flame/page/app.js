@@ -1,6 +1,6 @@
 // The state, and what changes it: mouse, keys, buttons and the browser's
-// history. Where one looks (threads, function, zoom) is an entry of the history;
-// how it looks (direction, light or dark, search) is not.
+// history. Where one looks (threads, running or waiting, function, zoom) is an
+// entry of the history; how it looks (direction, light or dark, search) is not.
 
 const byId = (id) => document.getElementById(id);
 
@@ -15,8 +15,9 @@ class App {
          isThread: true}) - 1);
     this.names = new Names(profile);
     this.search = new Search(profile);
-    this.state = {thread: ALL_THREADS, callersOf: -1, zoom: 0, focus: 0, depth: 0};
-    this.isFlame = true;
+    this.state = {thread: ALL_THREADS, samples: ALL_STATES, callersOf: -1,
+                  zoom: 0, focus: 0, depth: 0};
+    this.isFlame = false;
     this.hasKeyboard = false;  // the ring shows once keys are used
     this.makeTree();
     this.colors = new Colors(profile, this.table);
@@ -40,9 +41,11 @@ class App {
 
   makeTree() {
     const {profile, state} = this;
-    if (this.calls?.thread !== state.thread) {
-      this.calls = callTree(profile, state.thread);
+    if (this.calls?.thread !== state.thread ||
+        this.calls.samples !== state.samples) {
+      this.calls = callTree(profile, state.thread, state.samples);
       this.calls.thread = state.thread;
+      this.calls.samples = state.samples;
       this.table = functionTable(profile, this.calls);
     }
     const callers = state.callersOf < 0 ? null :
@@ -67,6 +70,7 @@ class App {
 
   apply(state) {
     const other = state.thread !== this.state.thread ||
+        state.samples !== this.state.samples ||
         state.callersOf !== this.state.callersOf;
     this.state = {...state};
     if (other) this.makeTree();
@@ -82,6 +86,7 @@ class App {
     if (state.zoom === 0) byId('graph').scrollTop = this.isFlame ? 1e9 : 0;
     this.canvas.show(state.zoom, atOnce);
     byId('thread').value = state.thread;
+    byId('samples').value = state.samples;
     byId('back').disabled = state.depth === 0;
     byId('inverted').hidden = !tree.isInverted;
     if (tree.isInverted) {
@@ -150,9 +155,13 @@ class App {
   reset() {
     byId('search').value = '';
     this.setSearch('');
-    const {thread, callersOf, zoom} = this.state;
-    if (thread === ALL_THREADS && callersOf < 0 && zoom === 0) return;
-    this.go({thread: ALL_THREADS, callersOf: -1, zoom: 0, focus: 0});
+    const {thread, samples, callersOf, zoom} = this.state;
+    if (thread === ALL_THREADS && samples === ALL_STATES && callersOf < 0 &&
+        zoom === 0) {
+      return;
+    }
+    this.go({thread: ALL_THREADS, samples: ALL_STATES, callersOf: -1, zoom: 0,
+             focus: 0});
   }
 
   showCallers(frame) {
@@ -209,13 +218,14 @@ class App {
   }
 
   fillThreads() {
-    const {threads} = this.profile;
+    const {threads, groups} = this.profile;
     byId('thread-choice').hidden = threads.length < 2;
+    byId('samples-choice').hidden = !groups.some((group) => group.waiting);
     const select = byId('thread');
     const add = (value, text) => select.append(element('option', {value}, text));
     add(ALL_THREADS, 'All as one');
     add(EACH_THREAD, 'Each apart');
-    const weights = valuesByThread(this.profile).map((rows) => rows.reduce(
+    const weights = valuesByThread(this.profile, ALL_STATES).map((rows) => rows.reduce(
         (sum, v) => sum + this.profile.nodes.values.value[v], 0));
     const amount = (i) => this.profile.isDifference ?
         '' : '  ' + formatValue(weights[i], this.unit);

@@ -75,7 +75,8 @@ function readProfile(bytes) {
   const groups = reader.list(() => {
     const thread = reader.varint();
     const flags = reader.varint();
-    return {thread, guessed: (flags & 1) !== 0, before: (flags & 2) !== 0};
+    return {thread, guessed: (flags & 1) !== 0, before: (flags & 2) !== 0,
+            waiting: (flags & 4) !== 0};
   });
   const frames = reader.list(() => ({
     name: texts[reader.varint()],

@@ -52,6 +52,8 @@ function connectButtons(app) {
   });
   byId('thread').addEventListener('change', (event) => app.go(
       {thread: Number(event.target.value), zoom: 0, focus: 0}));
+  byId('samples').addEventListener('change', (event) => app.go(
+      {samples: event.target.value, zoom: 0, focus: 0}));
   const actions = {
     back: () => app.back(),
     reset: () => app.reset(),

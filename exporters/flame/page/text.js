@@ -68,7 +68,7 @@ function shortName(name) {
   // What stood before was the return type of a template; what stands behind,
   // qualifiers.
   out = out.replace(/ (const|&|&&|\[clone .*\])$/, '').trim();
-  const type = /^[^ ]+ (?=[^ ]*::)/.exec(out);
+  const type = /^[^ (]+ (?=[^ ]*::)/.exec(out);
   return type === null ? out : out.slice(type[0].length);
 }
 

@@ -123,12 +123,20 @@ function sumsOf({facts, scale}) {
       {before: Number(known[1]), after: Number(known[2])};
 }
 
-// The value rows of each thread.
-function valuesByThread(profile) {
+const ALL_STATES = '';
+
+// Whether a group's samples count where one looks at `state` only.
+function isInState(group, state) {
+  return state === ALL_STATES || group.waiting === (state === 'waiting');
+}
+
+// The value rows of each thread, of those in `state`.
+function valuesByThread(profile, state) {
   const byThread = profile.threads.map(() => []);
   const {values} = profile.nodes;
   for (let v = 0; v < values.count; v++) {
-    byThread[profile.groups[values.group[v]].thread].push(v);
+    const group = profile.groups[values.group[v]];
+    if (isInState(group, state)) byThread[group.thread].push(v);
   }
   return byThread;
 }
@@ -172,28 +180,32 @@ function addAll(builder) {
 const ALL_THREADS = -1;
 const EACH_THREAD = -2;
 
-// Root first: all threads as one, each under a node of its own, or one.
-function callTree(profile, thread) {
+// Root first: all threads as one, each under a node of its own, or one; of all
+// samples, or of those in `state`.
+function callTree(profile, thread, state) {
   // Threads apart may share nodes, but few do.
   const builder = new TreeBuilder(profile,
                                   profile.nodes.count + profile.threads.length);
-  if (thread === ALL_THREADS) {
+  if (thread === ALL_THREADS && state === ALL_STATES) {
     addAll(builder);
     return builder.finish(profile.scale);
   }
   const root = builder.add(0, 0, 0, 0);
+  const byThread = valuesByThread(profile, state);
   if (thread === EACH_THREAD) {
     const weight = (rows) => rows.reduce(
         (sum, v) => sum + profile.nodes.values.value[v], 0);
-    const threads = valuesByThread(profile)
+    const threads = byThread
         .map((rows, i) => ({i, rows, weight: weight(rows)}))
+        .filter(({rows}) => rows.length > 0)
         .sort((a, b) => b.weight - a.weight);
     for (const {i, rows} of threads) {
       const node = builder.add(1, profile.threadFrames[i], 0, 0);
       addStacks(builder, rows, 1, node);
     }
   } else {
-    addStacks(builder, valuesByThread(profile)[thread], 0, root);
+    const rows = thread === ALL_THREADS ? byThread.flat() : byThread[thread];
+    addStacks(builder, rows, 0, root);
   }
   return builder.finish(profile.scale);
 }

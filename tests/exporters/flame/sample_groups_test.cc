@@ -19,7 +19,7 @@ class ThreadedProfile {
   ThreadedProfile() : profile_(NewCpuProfile()) {}
 
   void Add(std::string_view thread, int64_t tid, int64_t cpu_ns,
-           bool guessed = false) {
+           bool guessed = false, std::string_view state = "") {
     std::vector<Label> labels;
     if (!thread.empty()) {
       labels.push_back({.key = profile_.strings.Intern("thread"),
@@ -32,6 +32,10 @@ class ThreadedProfile {
       labels.push_back({.key = profile_.strings.Intern("unwind"),
                         .str = profile_.strings.Intern("guessed")});
     }
+    if (!state.empty()) {
+      labels.push_back({.key = profile_.strings.Intern("state"),
+                        .str = profile_.strings.Intern(state)});
+    }
     profile_.AddSample({}, std::vector<int64_t>{1, cpu_ns}, labels);
   }
 
@@ -40,6 +44,17 @@ class ThreadedProfile {
  private:
   Profile profile_;
 };
+
+TEST(SampleGroups, TellWhatWaited) {
+  ThreadedProfile profile;
+  profile.Add("t", 1, 10, false, "running");
+  profile.Add("t", 1, 20, false, "waiting");
+  profile.Add("t", 1, 30, false, "running");
+  const SampleGroups groups = GroupSamples(profile.get(), kCpu);
+  EXPECT_EQ(groups.of_sample, (std::vector<uint32_t>{0, 1, 0}));
+  EXPECT_FALSE(groups.groups[0].waiting);
+  EXPECT_TRUE(groups.groups[1].waiting);
+}
 
 TEST(SampleGroups, TellThreadsByNameAndNumber) {
   ThreadedProfile profile;

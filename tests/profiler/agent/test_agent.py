@@ -23,6 +23,7 @@ import pprof_decode  # noqa: E402
 BUILD = os.path.realpath(os.environ.get("UNSPOOL_BUILD_DIR") or
                          os.path.join(HERE, "../../../build/release"))
 AGENT = os.path.join(BUILD, "lib/libunspool.so")
+UNSPOOL = os.path.join(BUILD, "bin/unspool")
 PERIOD_NS = 10_000_000
 # The kernel looks at CPU clocks this often, at the latest.
 TICK_NS = 10_000_000
@@ -167,9 +168,10 @@ class NothingArmedTest(AgentCase):
         for name, value in (("FREQUENCY", "0"), ("FREQUENCY", "1e3"),
                             ("MAX_DEPTH", "-1"), ("SAMPLE_SIGNAL", "KILL"),
                             ("ENGINE", "best"), ("CLOCK", "moon"),
-                            ("CHILDREN", "1"), ("START", "maybe")):
+                            ("CHILDREN", "1"), ("START", "maybe"),
+                            ("OUTPUT", "flame.svg")):
             with self.subTest(name=name, value=value):
-                stderr = self.check_off(OUTPUT=self.output, **{name: value})
+                stderr = self.check_off(**{"OUTPUT": self.output, name: value})
                 self.assertRegex(stderr, rf"\Aunspool: UNSPOOL_{name}={value} "
                                  r"is not .*; profiling is off\n\Z")
 
@@ -266,6 +268,25 @@ class WriteFailureTest(AgentCase):
         self.assertEqual(process.returncode, 7)
         self.assertEqual(os.path.getsize(other), 0)
         take_spool(self, process.pid)
+
+    def test_a_killed_program_ran_until_it_recorded_last(self):
+        process = subprocess.Popen(
+            [sys.executable, "-c", "import os, time\n"
+             "for _ in range(10):\n"
+             "    end = time.process_time() + 0.05\n"
+             "    while time.process_time() < end: pass\n"
+             "    time.sleep(0.2)\n"
+             "os.kill(os.getpid(), 9)\n"],
+            env={**os.environ, "LD_PRELOAD": AGENT,
+                 "UNSPOOL_OUTPUT": self.output})
+        self.assertEqual(process.wait(timeout=60), -9)
+        [left] = spools(process.pid)
+        self.addCleanup(os.unlink, left)
+        subprocess.run([UNSPOOL, "export", left, "-o", self.output], check=True,
+                       stderr=subprocess.DEVNULL, timeout=60)
+        profile = pprof_decode.load(self.output)
+        self.assertGreater(profile.duration_nanos, 1.9e9)
+        self.assertGreater(profile.duration_nanos, 2 * cpu(profile))
 
     def test_profile_that_cannot_be_written_keeps_the_recording(self):
         place = os.path.join(self.dir, "gone")

@@ -178,6 +178,15 @@ class Terminal(cli.Case):
                 self.assertNotIn("\x1b", plain)
                 self.assertLessEqual(max(map(len, plain.splitlines())), 80)
 
+    def test_rows_are_as_many_as_asked_for(self):
+        every = self.on_terminal("report", "profile.pb.gz", "--nodecount", "0")
+        one = self.run_tool("report", "profile.pb.gz", "--nodecount", "1")
+        head, rows = one.stdout.split("cum%\n")
+        self.assertRegex(rows, r"\A.*\n\.\.\. and \d+ more, .*: --nodecount 0 "
+                         r"shows all\n\Z")
+        self.assertNotIn("more", every)
+        self.assertIn("_start", every)
+
     def test_colours_end_where_nobody_wants_them(self):
         for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
             self.assertNotIn("\x1b", self.on_terminal(
@@ -197,6 +206,9 @@ class Failures(cli.Case):
                 (["--focus", "nowhere"], 1, ["no sample matches"]),
                 (["--list", "nowhere"], 1, ["'nowhere'"]),
                 (["--callers", "("], 2, ["regular expression"]),
+                (["--list", "^_start$"], 1,
+                 ["no lines are known of '^_start$'"]),
+                (["--tagfocus", "waiting"], 2, ["KEY=PATTERN"]),
                 (["--value", "wall"], 2, ["'wall'", "samples, cpu"])):
             with self.subTest(flags):
                 self.assert_one_line(

@@ -12,7 +12,9 @@ struct CallSite {
   enum class Kind : uint8_t { kNone, kDirect, kIndirect };
 
   Kind kind = Kind::kNone;
-  uint64_t target = 0;  // kDirect
+  // kDirect: what it calls. kIndirect: the word that says what, 0 if that is no
+  // fixed place.
+  uint64_t target = 0;
 };
 
 // Code that only jumps elsewhere, as in a PLT.

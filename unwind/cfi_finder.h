@@ -39,11 +39,42 @@ inline bool IsRootFunction(const Module& module, const Fde& fde) {
          (HasEntry(module) && fde.Covers(module.entry));
 }
 
+// Does an FDE cover `pc`? Fills state->fde and cie. Async-signal-safe.
+template <class Arch, ByteSource Source>
+bool HasFde(Source& source, const LoadedModule& loaded, uint64_t pc,
+            CfiFinderState<Arch>* state) {
+  for (const UnwindSource& unwind_source : loaded.source_list()) {
+    if (FindFde(source, unwind_source, pc, &state->cie, &state->fde) ==
+        FdeLookup::kFound) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // The same where no FDE covers `lookup_pc`. The loader's _start has none; it is
-// recognized by its distance from e_entry. Async-signal-safe.
-inline bool IsEntryWithoutCfi(const Module& module, uint64_t lookup_pc) {
+// recognized by its distance from e_entry. Where e_entry has one, what follows
+// it is other code (crtstuff's, which has none). Async-signal-safe.
+template <class Arch, ByteSource Source>
+bool IsEntryWithoutCfi(Source& source, const LoadedModule& loaded,
+                       uint64_t lookup_pc, CfiFinderState<Arch>* state) {
   constexpr uint64_t kMaxEntrySize = 128;
-  return HasEntry(module) && lookup_pc - module.entry < kMaxEntrySize;
+  const Module& module = loaded.module;
+  return HasEntry(module) && lookup_pc - module.entry < kMaxEntrySize &&
+         !HasFde(source, loaded, module.entry, state);
+}
+
+// Only functions that are left by __builtin_eh_return() save the registers in
+// which a landing pad finds the exception. They keep their CFA on FP until they
+// leave. Async-signal-safe.
+template <class Arch>
+Landing LandingOf(const CfiRow<Arch>& row) {
+  for (const size_t number : Arch::kLandingRegisters) {
+    if (row.registers[number].kind != RuleKind::kOffset) return Landing::kNone;
+  }
+  const bool is_on_fp = row.cfa.kind == CfaRule::Kind::kRegisterOffset &&
+                        row.cfa.register_or_size == Arch::kFp;
+  return is_on_fp ? Landing::kPossible : Landing::kDone;
 }
 
 // What the row found in `state` means. Async-signal-safe.
@@ -56,6 +87,7 @@ CfiAnswer<Arch> AnswerForRow(const LoadedModule& loaded,
   CfiAnswer<Arch> answer;
   answer.kind = Kind::kRow;
   answer.is_signal_frame = state.cie.is_signal_frame;
+  answer.landing = LandingOf(row);
   if (ra < Arch::kRegisterCount &&
       row.registers[ra].kind == RuleKind::kUndefined) {
     answer.kind = Kind::kRule;
@@ -77,14 +109,8 @@ CfiAnswer<Arch> AnswerForRow(const LoadedModule& loaded,
 template <class Arch, ByteSource Source>
 bool IsContextStart(Source& source, const LoadedModule& loaded, uint64_t pc,
                     CfiFinderState<Arch>* state) {
-  if (!loaded.module.is_libc_or_loader) return false;
-  for (const UnwindSource& unwind_source : loaded.source_list()) {
-    if (FindFde(source, unwind_source, pc, &state->cie, &state->fde) ==
-        FdeLookup::kFound) {
-      return state->fde.pc_begin == pc && !state->cie.is_signal_frame;
-    }
-  }
-  return false;
+  return loaded.module.is_libc_or_loader && HasFde(source, loaded, pc, state) &&
+         state->fde.pc_begin == pc && !state->cie.is_signal_frame;
 }
 
 // Answers for the frame {pc, exact} in `loaded`; fills `state`. For kRow the
@@ -112,10 +138,12 @@ CfiAnswer<Arch> FindCfi(Source& source, const LoadedModule& loaded, uint64_t pc,
     return AnswerForRow(loaded, *state);
   }
   if (answer.kind != Kind::kNone) return answer;
-  if (IsEntryWithoutCfi(loaded.module, lookup_pc) ||
-      (!exact && IsContextStart(source, loaded, pc, state))) {
+  const bool is_context_start =
+      !exact && IsContextStart(source, loaded, pc, state);
+  if (is_context_start || IsEntryWithoutCfi(source, loaded, lookup_pc, state)) {
     answer.kind = Kind::kRule;
-    answer.rule = UnwindRule<Arch>::Root();
+    answer.rule = is_context_start ? UnwindRule<Arch>::ContextRoot()
+                                   : UnwindRule<Arch>::Root();
   }
   return answer;
 }

@@ -48,6 +48,17 @@ class CodeReader {
     return Read(stub.target, Arch::kWordSize, &target) ? target : 0;
   }
 
+  // Does the call lead to `function`, through a stub or not? False also where
+  // that cannot be told.
+  bool IsCallOf(const CallSite& call, uint64_t function) {
+    if (call.kind == CallSite::Kind::kDirect) {
+      return call.target == function || FollowStub(call.target) == function;
+    }
+    uint64_t target = 0;
+    return call.kind == CallSite::Kind::kIndirect && call.target != 0 &&
+           Read(call.target, Arch::kWordSize, &target) && target == function;
+  }
+
   // What the function that begins at `start` takes from the stack by its first
   // subtraction before `pc`; 0 if there is none near its start.
   uint64_t FindStackAllocation(uint64_t start, uint64_t pc) {

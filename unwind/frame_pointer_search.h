@@ -56,7 +56,7 @@ class FramePointerSearch {
       return false;
     }
     const CallSite call = code_.FindCallBefore(caller.pc());
-    if (IsCallOfFunction(call)) return true;
+    if (code_.IsCallOf(call, function_)) return true;
     // Called through a pointer: then the caller must have one, too. Not if the
     // prologue may be under way: the place is then an outer frame's.
     return call.kind == CallSite::Kind::kIndirect && !frame.exact &&
@@ -71,7 +71,7 @@ class FramePointerSearch {
       code_.Read(cfa + static_cast<uint64_t>(Arch::kRaOffset), Arch::kWordSize,
                  &ra);
       const bool fits = ra != 0 && cfi_.IsCode(ra - 1) &&
-                        IsCallOfFunction(code_.FindCallBefore(ra));
+                        code_.IsCallOf(code_.FindCallBefore(ra), function_);
       // What could not be read may be what is looked for.
       if (code_.failed_reads() != 0) return false;
       if (!fits) continue;
@@ -79,12 +79,6 @@ class FramePointerSearch {
       return true;
     }
     return false;
-  }
-
-  bool IsCallOfFunction(const CallSite& call) {
-    return call.kind == CallSite::Kind::kDirect &&
-           (call.target == function_ ||
-            code_.FollowStub(call.target) == function_);
   }
 
   bool HasCaller(const Registers& frame) {

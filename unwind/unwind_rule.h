@@ -35,6 +35,8 @@ class UnwindRule {
 
   // The walk ends here, as it should.
   static constexpr UnwindRule Root() { return UnwindRule(kRoot); }
+  // The same, where makecontext(3) makes a context's first function return to.
+  static constexpr UnwindRule ContextRoot() { return UnwindRule(kContextRoot); }
   // The row says that there is no caller, where there should be one.
   static constexpr UnwindRule NoCaller() { return UnwindRule(kNoCaller); }
 
@@ -63,12 +65,20 @@ class UnwindRule {
     return UnwindRule(word);
   }
 
-  constexpr bool is_root() const { return word_ == kRoot; }
+  constexpr bool is_root() const { return (word_ & kKindMask) == kRoot; }
+  constexpr bool is_context_root() const { return word_ == kContextRoot; }
   constexpr bool is_no_caller() const { return word_ == kNoCaller; }
   constexpr bool is_step() const { return (word_ & kKindMask) == kStep; }
   // CFA minus FP or SP, in bytes. Only if is_step().
   constexpr uint64_t cfa_offset() const {
     return (word_ >> kCfaShift & kMaxCfaWords) * kWord;
+  }
+  // Is the CFA relative to FP? Only if is_step().
+  constexpr bool uses_fp() const { return (word_ & kFpBit) != 0; }
+  // Has the frame saved its caller's FP? Only if is_step().
+  constexpr bool saves_fp() const {
+    static_assert(Arch::kCalleeSaved[1] == Arch::kFp);
+    return (word_ >> (kSlotShift + kSlotBits) & kMaxSlot) != 0;
   }
   // What lies between the CFA and the lowest register that is saved, the return
   // address included. Only if is_step().
@@ -116,6 +126,7 @@ class UnwindRule {
   static constexpr uint64_t kStep = 1;
   static constexpr uint64_t kRoot = 2;
   static constexpr uint64_t kNoCaller = 3;
+  static constexpr uint64_t kContextRoot = kRoot | 4;
   static constexpr uint64_t kKindMask = 3;
   static constexpr uint64_t kFpBit = 4;
   static constexpr unsigned kCfaShift = 3;

@@ -1,11 +1,11 @@
 // The walk: from registers to frames, one caller at a time.
 //
 // Order of trust: CFI (with a frame pointer that was searched for where it is
-// not known, frame_pointer_search.h); the kernel's signal
-// frame by its code; a frame pointer or the word at SP, if the return address
-// that they lead to is believable; else the walk stops and says why. Knows
-// nothing of processes: registers, a memory reader and a source of CFI answers
-// in, frames out.
+// not known, frame_pointer_search.h; and not where an exception is about to
+// land, see CheckLanding()); the kernel's signal frame by its code; a frame
+// pointer or the word at SP, if the return address that they lead to is
+// believable; else the walk stops and says why. Knows nothing of processes:
+// registers, a memory reader and a source of CFI answers in, frames out.
 
 #ifndef UNSPOOL_UNWIND_WALK_H_
 #define UNSPOOL_UNWIND_WALK_H_
@@ -26,6 +26,13 @@
 
 namespace unspool::unwind {
 
+// Does the function at hand land exceptions, as libgcc's _Unwind_Resume() does?
+enum class Landing : uint8_t {
+  kNone,      // it does not
+  kPossible,  // it does, and may be about to
+  kDone,      // it does, and returns, or jumps to the landing pad
+};
+
 // What is known about a PC.
 template <class Arch>
 struct CfiAnswer {
@@ -38,7 +45,8 @@ struct CfiAnswer {
 
   ModuleId module = kNoModule;
   Kind kind = Kind::kNone;
-  bool is_signal_frame = false;  // kRow: the caller was interrupted
+  bool is_signal_frame = false;      // kRow: the caller was interrupted
+  Landing landing = Landing::kNone;  // kRow
   UnwindRule<Arch> rule;
 };
 
@@ -80,6 +88,7 @@ class Walker {
     registers_[0] = start;
     pc_ = start.pc();
     is_exact_ = true;
+    is_fp_doubtful_ = false;
     WalkResult result;
     uint64_t last_pc = 0;  // of the frame whose caller is at pc_
     for (;;) {
@@ -94,7 +103,14 @@ class Walker {
       frame.module = answer.module;
       frame.exact = is_exact_;
       frame.guessed = is_guessed_;
+      calls_ = is_exact_ ? 0 : calls_ + 1;
       if (!IsBelievable(frame, answer)) {
+        return End(result, WalkEnd::kBadCfi, last_pc);
+      }
+      // Only code that switches contexts is in the same library as where they
+      // start: it has loaded the SP of one that it is about to enter.
+      if (answer.rule.is_context_root() && result.depth != 0 &&
+          frames[result.depth - 1].module == answer.module) {
         return End(result, WalkEnd::kBadCfi, last_pc);
       }
       ++result.depth;
@@ -142,6 +158,7 @@ class Walker {
     switch (answer.kind) {
       case Answer::Kind::kRule:
         if (answer.rule.is_no_caller()) return WalkEnd::kNoCfi;
+        if (is_fp_doubtful_) ConfirmFramePointer(frame, answer.rule);
         status = answer.rule.Apply(now, memory_, &up);
         if (status == StepStatus::kNoRegister &&
             FindFramePointer(frame, answer.rule)) {
@@ -153,6 +170,12 @@ class Walker {
         is_exact_ = answer.is_signal_frame;
         // vfork has popped its return address into a register.
         may_keep_sp = frame.exact && !answer.is_signal_frame;
+        if (answer.is_signal_frame) {
+          is_fp_doubtful_ = false;
+        } else if (status == StepStatus::kOk &&
+                   (answer.landing != Landing::kNone || is_fp_doubtful_)) {
+          status = CheckLanding(frame, answer, up);
+        }
         break;
       case Answer::Kind::kNone:
       case Answer::Kind::kBad:
@@ -176,6 +199,72 @@ class Walker {
     FramePointerSearch<Arch, Memory, Cfi> search(memory_, cfi_);
     is_guessed_ = search.Find(frame, rule, &registers_[turn_]);
     return is_guessed_;
+  }
+
+  // libgcc lands an exception by writing the landing pad's registers over what
+  // a frame of its own has saved, first where the pad finds the exception, last
+  // the return address, and then leaves that frame for the pad. Meanwhile CFI
+  // that is formally right leads to wrong callers. A caller that does not call
+  // this function gives it away; before, the frame pointer may be the pad's,
+  // which is left to whatever needs it.
+  [[gnu::noinline]] StepStatus CheckLanding(const Frame& frame,
+                                            const Answer& answer,
+                                            const Registers& up) {
+    const bool holds_exception =
+        answer.landing == Landing::kPossible && HoldsException(up);
+    if (answer.landing == Landing::kPossible && !holds_exception &&
+        !is_fp_doubtful_) {
+      return StepStatus::kOk;
+    }
+    const CallSite call = code_.FindCallBefore(up.pc());
+    const bool is_caller =
+        code_.IsCallOf(call, cfi_.FindFunction(LookupPc(frame)));
+    if (answer.landing == Landing::kDone) {
+      // The pad need not follow a call.
+      is_exact_ = frame.exact && !is_caller;
+      return StepStatus::kOk;
+    }
+    if (!is_caller) {
+      if (call.kind != CallSite::Kind::kIndirect || call.target != 0) {
+        return StepStatus::kBadCfi;
+      }
+      is_guessed_ = true;  // called by a pointer in a register
+    }
+    // What else libgcc calls from there, calls others.
+    is_fp_doubtful_ = holds_exception && calls_ <= 1;
+    return StepStatus::kOk;
+  }
+
+  // Is there an _Unwind_Exception where a landing pad expects one, and on its
+  // way? Its private words, the third and the fourth, then are 0 and the CFA to
+  // land at, or a function to ask and its argument.
+  bool HoldsException(const Registers& up) {
+    const uint64_t exception = up.Get(Arch::kLandingRegisters[0]);
+    uint64_t stop_function = 0;
+    uint64_t cfa = 0;
+    if (exception == 0 ||
+        !code_.Read(exception + 2 * Arch::kWordSize, Arch::kWordSize,
+                    &stop_function) ||
+        !code_.Read(exception + 3 * Arch::kWordSize, Arch::kWordSize, &cfa)) {
+      return false;
+    }
+    return stop_function == 0 ? cfa >= up.sp() : cfi_.IsCode(stop_function);
+  }
+
+  // A frame pointer that may be the landing pad's, an outer frame's. It is what
+  // the prologue, or a call of this function, says; if they do not tell, it is
+  // a guess.
+  [[gnu::noinline]] void ConfirmFramePointer(const Frame& frame,
+                                             const UnwindRule<Arch>& rule) {
+    Registers& now = registers_[turn_];
+    const uint64_t fp = now.fp();
+    if (rule.uses_fp()) {
+      FramePointerSearch<Arch, Memory, Cfi> search(memory_, cfi_);
+      const bool is_found = search.Find(frame, rule, &now);
+      is_guessed_ = !is_found || now.fp() != fp;
+      if (!is_found) now.Set(Arch::kFp, fp);
+    }
+    is_fp_doubtful_ = !rule.saves_fp();
   }
 
   // SP moves up, aligned; only a signal may have switched the stack.
@@ -272,6 +361,8 @@ class Walker {
   uint64_t pc_ = 0;
   bool is_exact_ = true;
   bool is_guessed_ = false;
+  bool is_fp_doubtful_ = false;  // FP may be that of a landing pad
+  unsigned calls_ = 0;           // frames since the last exact one
   unsigned turn_ = 0;  // registers_[turn_] are those of the frame at hand
   unsigned stack_switches_ = 0;
 };

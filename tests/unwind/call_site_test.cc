@@ -51,6 +51,13 @@ TEST(X86_64CallSite, GivesTheTargetOfADirectCall) {
   EXPECT_EQ(X86_64Code::FindCallBefore(back, 0x1000).target, 0xff0u);
 }
 
+TEST(X86_64CallSite, GivesTheWordOfACallThroughAFixedPlace) {
+  const Bytes word = {0x90, 0xff, 0x15, 0x10, 0, 0, 0};
+  const Bytes pointer = {0x90, 0xff, 0x90, 0x10, 0, 0, 0};
+  EXPECT_EQ(X86_64Code::FindCallBefore(word, 0x1000).target, 0x1010u);
+  EXPECT_EQ(X86_64Code::FindCallBefore(pointer, 0x1000).target, 0u);
+}
+
 TEST(X86_64CallSite, RecognizesJumpStubs) {
   const struct {
     const char* name;

@@ -50,8 +50,10 @@ class FakeCfi {
   void AddRule(uint64_t function, const Row& row) {
     AddAnswer(function, Answer::Kind::kRule, *Rule::Compile(row, kRip));
   }
-  void AddRow(uint64_t function, const Row& row, bool is_signal_frame = false) {
+  void AddRow(uint64_t function, const Row& row, bool is_signal_frame = false,
+              Landing landing = Landing::kNone) {
     AddAnswer(function, Answer::Kind::kRow, {});
+    functions_[function].answer.landing = landing;
     functions_[function].answer.is_signal_frame = is_signal_frame;
     functions_[function].row = row;
   }
@@ -59,11 +61,19 @@ class FakeCfi {
     functions_[function].answer = {.module = 0, .kind = kind, .rule = rule};
   }
 
+  void PutIntoModule(uint64_t function, ModuleId module) {
+    functions_[function].answer.module = module;
+  }
+
   Answer Find(uint64_t pc, bool exact) {
     const uint64_t lookup_pc = LookupPc(pc, exact);
     if (!IsCode(lookup_pc)) return {};
     const auto function = functions_.find(lookup_pc & ~uint64_t{0xff});
-    if (function == functions_.end()) return {.module = 0, .rule = {}};
+    if (function == functions_.end()) {
+      Answer none;
+      none.module = 0;
+      return none;
+    }
     row_ = function->second.row;
     return function->second.answer;
   }

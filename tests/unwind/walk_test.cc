@@ -38,6 +38,14 @@ TEST_F(WalkTest, UndefinedReturnAddressElsewhereIsNoRoot) {
   EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5: no-cfi at main+5");
 }
 
+// swapcontext() with another context's SP: its start is no caller of libc's.
+TEST_F(WalkTest, ContextStartIsTheRootOfOtherModulesOnly) {
+  cfi_.AddAnswer(kMain, Answer::Kind::kRule, Rule::ContextRoot());
+  EXPECT_EQ(Walk(), "leaf+4! middle+5: bad-cfi at middle+5");
+  cfi_.PutIntoModule(kMain, 1);
+  EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5: root");
+}
+
 TEST_F(WalkTest, NullReturnAddressIsNoRoot) {
   PutStack({1, kMiddle + 5, 2, 0});
   EXPECT_EQ(Walk(), "leaf+4! middle+5: bad-cfi at middle+5");

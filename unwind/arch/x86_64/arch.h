@@ -38,6 +38,10 @@ struct X86_64 {
   static constexpr uint32_t kCalleeSavedMask =
       1 << 3 | 1 << 6 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15;
 
+  // Where a landing pad finds the exception and the selector (Itanium C++ ABI,
+  // Exception Handling, §2.5.3): rax and rdx.
+  static constexpr std::array<uint8_t, 2> kLandingRegisters = {0, 1};
+
   // Where Linux expects the arguments of system calls (appendix A.2.1).
   static constexpr std::array<uint8_t, 6> kSyscallArguments = {5,  4, 1,
                                                                10, 8, 9};

@@ -38,9 +38,15 @@ CallSite X86_64Code::FindCallBefore(std::span<const uint8_t> code,
     if (length > size) break;
     const auto call = code.last(length);
     const uint8_t sib = length > 2 ? call[2] : 0;
-    if (IndirectCallSize(call[0], call[1], sib) == length) {
-      return {CallSite::Kind::kIndirect, 0};
+    if (IndirectCallSize(call[0], call[1], sib) != length) continue;
+    CallSite site = {CallSite::Kind::kIndirect, 0};
+    constexpr uint8_t kRipRelative = 0x15;
+    if (call[1] == kRipRelative) {
+      int32_t displacement = 0;
+      std::memcpy(&displacement, &call[2], sizeof(displacement));
+      site.target = ra + static_cast<uint64_t>(displacement);
     }
+    return site;
   }
   return {};
 }

@@ -10,12 +10,18 @@
 
 #include "unwind/byte_source.h"
 #include "unwind/cfi_row.h"
+#include "unwind/dwarf_constants.h"
 #include "unwind/dwarf_expression.h"
 
 namespace unspool::unwind {
 
 // Every rule reads the registers of the frame, none sees what another rule has
 // recovered. All members are async-signal-safe.
+//
+// GCC's CFI for the last instructions of a function with a realigned stack
+// still looks for registers relative to FP, where FP, already restored, is the
+// caller's. A frame's own FP lies from SP on below the CFA; where it does not,
+// such registers are restored, too, and kept.
 template <class Arch, MemoryReader Memory, ByteSource Source>
 class RowStep {
  public:
@@ -30,9 +36,7 @@ class RowStep {
   // unless the result is kOk. The caller's PC is what the rule of `ra_register`
   // gives, which must not be kUndefined: the walk ends there, by its own rules.
   // Other registers whose rule cannot be followed are unknown, which matters
-  // only to a frame that needs them. (GCC's CFI for the last instructions of a
-  // function with a realigned stack still looks for rbp where rbp, already
-  // restored, points.)
+  // only to a frame that needs them.
   StepStatus Apply(const CfiRow<Arch>& row, uint64_t ra_register,
                    Registers* caller) {
     if (ra_register >= Arch::kRegisterCount) return StepStatus::kBadCfi;
@@ -96,6 +100,10 @@ class RowStep {
         return StepStatus::kOk;
       case RuleKind::kExpression:
       case RuleKind::kValExpression: {
+        if (IsRelativeToFp(rule.expression()) && !HasOwnFp()) {
+          Keep(number, number, caller);
+          return StepStatus::kOk;
+        }
         const StepStatus status = Evaluate(rule.expression(), cfa_, &value);
         if (status != StepStatus::kOk) return status;
         if (rule.kind == RuleKind::kExpression) {
@@ -106,6 +114,17 @@ class RowStep {
       }
     }
     return StepStatus::kBadCfi;
+  }
+
+  bool HasOwnFp() const {
+    return frame_.Has(Arch::kFp) && frame_.fp() >= frame_.sp() &&
+           frame_.fp() < cfa_;
+  }
+
+  // Is it DW_OP_breg of FP and an offset, with nothing before?
+  bool IsRelativeToFp(AddressRange code) const {
+    const auto bytes = source_.Window(code.address, code.size);
+    return !bytes.empty() && bytes[0] == dwarf::DW_OP_breg0 + Arch::kFp;
   }
 
   // The caller's register `to` is the frame's `from`; unknown stays unknown.

@@ -18,19 +18,23 @@ LibunwindWalk::~LibunwindWalk() { unw_destroy_addr_space(space_->value); }
 
 void LibunwindWalk::Forget() { unw_flush_cache(space_->value, 0, 0); }
 
-std::vector<uint64_t> LibunwindWalk::Walk(pid_t tid) {
-  std::vector<uint64_t> pcs;
+Stack LibunwindWalk::Walk(pid_t tid) {
+  Stack stack;
+  int status = -UNW_EUNSPEC;
   void* state = _UPT_create(tid);
   unw_cursor_t cursor;
   if (unw_init_remote(&cursor, space_->value, state) == 0) {
     do {
       unw_word_t pc = 0;
-      if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || pc == 0) break;
-      pcs.push_back(pc);
-    } while (pcs.size() < kMaxFrames && unw_step(&cursor) > 0);
+      status = unw_get_reg(&cursor, UNW_REG_IP, &pc);
+      if (status != 0 || pc == 0) break;
+      stack.pcs.push_back(pc);
+      status = unw_step(&cursor);
+    } while (status > 0 && stack.pcs.size() < kMaxFrames);
   }
   _UPT_destroy(state);
-  return pcs;
+  if (status != 0) stack.end = "error";
+  return stack;
 }
 
 }  // namespace unspool::oracle

@@ -6,9 +6,9 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <memory>
-#include <vector>
+
+#include "tests/oracle/verdict.h"
 
 namespace unspool::oracle {
 
@@ -19,7 +19,7 @@ class LibunwindWalk {
 
   // The process has mapped or unmapped.
   void Forget();
-  std::vector<uint64_t> Walk(pid_t tid);
+  Stack Walk(pid_t tid);
 
  private:
   struct Space;

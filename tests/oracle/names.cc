@@ -60,18 +60,19 @@ std::string Names::FunctionOf(uint64_t pc) {
   return name.substr(0, name.rfind('+'));
 }
 
-std::vector<uint64_t> Names::WalkByLibdw(pid_t tid) {
-  std::vector<uint64_t> pcs;
-  dwfl_getthread_frames(
+Stack Names::WalkByLibdw(pid_t tid) {
+  Stack stack;
+  const int status = dwfl_getthread_frames(
       dwfl(), tid,
       [](Dwfl_Frame* frame, void* result) {
         Dwarf_Addr pc = 0;
         if (!dwfl_frame_pc(frame, &pc, nullptr)) return DWARF_CB_ABORT + 0;
-        static_cast<std::vector<uint64_t>*>(result)->push_back(pc);
+        static_cast<Stack*>(result)->pcs.push_back(pc);
         return DWARF_CB_OK + 0;
       },
-      &pcs);
-  return pcs;
+      &stack);
+  if (status != DWARF_CB_OK) stack.end = "error";
+  return stack;
 }
 
 }  // namespace unspool::oracle

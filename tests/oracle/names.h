@@ -8,7 +8,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+
+#include "tests/oracle/verdict.h"
 
 namespace unspool::oracle {
 
@@ -28,7 +29,7 @@ class Names {
   std::string FunctionOf(uint64_t pc);
 
   // The stack of the stopped thread by dwfl_thread_getframes(3).
-  std::vector<uint64_t> WalkByLibdw(pid_t tid);
+  Stack WalkByLibdw(pid_t tid);
 
  private:
   Dwfl* dwfl();

@@ -25,12 +25,6 @@ struct Options {
   uint64_t examples = 0;
 };
 
-Stack ToStack(std::vector<uint64_t> pcs) {
-  Stack stack;
-  stack.pcs = std::move(pcs);
-  return stack;
-}
-
 // All unwinders over one run.
 class Trial {
  public:
@@ -72,7 +66,7 @@ class Trial {
     remote_.AfterStep(thread, has_left);
     waiting_.AfterStep(thread, has_left);
     if (const auto walked = tracer_.WalkInside(thread)) {
-      handler_.Add(thread, oracle::ToStack(walked->result, walked->frames));
+      handler_.Add(thread, ToStack(walked->result, walked->frames));
     }
     unwind::Registers registers = ToRegisters(thread.registers);
     AddRemote(thread, registers, remote_);
@@ -86,15 +80,15 @@ class Trial {
   void AddRemote(const Thread& thread, const unwind::Registers& registers,
                  Referee& referee) {
     const Walked walked = WalkRemote(tracer_.target(), registers);
-    referee.Add(thread, oracle::ToStack(walked.result, walked.frames));
+    referee.Add(thread, ToStack(walked.result, walked.frames));
   }
 
   void AskPeers(const Thread& thread, bool has_left) {
     libunwind_.AfterStep(thread, has_left);
     libdw_.AfterStep(thread, has_left);
     if (count_ % options_.peers_every != 0) return;
-    libunwind_.Add(thread, ToStack(unwinder_.Walk(thread.tid)));
-    libdw_.Add(thread, ToStack(names_.WalkByLibdw(thread.tid)));
+    libunwind_.Add(thread, unwinder_.Walk(thread.tid));
+    libdw_.Add(thread, names_.WalkByLibdw(thread.tid));
   }
 
   void ForgetOldMaps() {

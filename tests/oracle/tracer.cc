@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <err.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
@@ -76,6 +77,8 @@ pid_t Tracer::Start(const std::vector<std::string>& argv,
   if (pid < 0) err(2, "fork");
   if (pid > 0) return pid;
   personality(ADDR_NO_RANDOMIZE);
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
   setenv("LD_PRELOAD", agent.c_str(), 1);
   std::vector<char*> words;
   for (const std::string& word : argv) {

@@ -45,7 +45,8 @@ class Tracer {
   using OnStep = std::function<bool(const Thread& thread, bool has_left)>;
 
   // Starts argv, with `agent` preloaded, without randomized addresses, and
-  // stops it at its entry. Ends the oracle if that is not possible.
+  // stops it at its entry. What it writes to stdout is dropped. Ends the oracle
+  // if that is not possible.
   Tracer(const std::vector<std::string>& argv, const std::string& agent);
   // Kills what is left of it.
   ~Tracer();

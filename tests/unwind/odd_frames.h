@@ -19,9 +19,6 @@ void no_cfi_frame();
 void call_with_registers(void (*function)());
 extern const char call_with_registers_end[];
 
-void set_trap_flag();
-void clear_trap_flag();
-
 extern void (*realigned_callback)();
 void call_realigned();
 }

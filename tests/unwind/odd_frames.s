@@ -153,31 +153,4 @@ call_with_registers:
 	.globl	call_with_registers_end
 call_with_registers_end:
 
-# From set_trap_flag() to clear_trap_flag() each instruction raises SIGTRAP.
-	.globl	set_trap_flag
-	.type	set_trap_flag, @function
-set_trap_flag:
-	.cfi_startproc
-	pushfq
-	.cfi_def_cfa_offset 16
-	orl	$0x100, (%rsp)
-	popfq
-	.cfi_def_cfa_offset 8
-	ret
-	.cfi_endproc
-	.size	set_trap_flag, .-set_trap_flag
-
-	.globl	clear_trap_flag
-	.type	clear_trap_flag, @function
-clear_trap_flag:
-	.cfi_startproc
-	pushfq
-	.cfi_def_cfa_offset 16
-	andl	$~0x100, (%rsp)
-	popfq
-	.cfi_def_cfa_offset 8
-	ret
-	.cfi_endproc
-	.size	clear_trap_flag, .-clear_trap_flag
-
 	.section	.note.GNU-stack,"",@progbits

@@ -252,6 +252,22 @@ TEST(RowStep, AllRulesReadTheOldRegisters) {
   EXPECT_EQ(caller.Get(kR12), kStack + 0x100);
 }
 
+// As in the last instructions of a function that realigns its stack, where the
+// rules are not true any more.
+TEST(RowStep, RegistersRelativeToACallersFpAreKept) {
+  const Bytes eight_below_rbp = {0x76, 0x78};
+  Row row = With(RowOn(kRsp, 8), kRbx, {RuleKind::kExpression, 2, 0x1000});
+  row.registers[kRbp] = {RuleKind::kExpression, 2, 0x1000};
+  X86_64Registers caller;
+  ASSERT_EQ(ApplyRow(row, &caller, eight_below_rbp), StepStatus::kOk);
+  EXPECT_EQ(caller.Get(kRbp), kStack + 0x100);
+  EXPECT_EQ(caller.Get(kRbx), 0x103u);
+  row.cfa.value = 0x200;  // now it is the frame's own
+  ASSERT_EQ(ApplyRow(row, &caller, eight_below_rbp), StepStatus::kOk);
+  EXPECT_EQ(caller.Get(kRbp), kStack + 0xf9);
+  EXPECT_EQ(caller.Get(kRbx), kStack + 0xf9);
+}
+
 TEST(RowStep, BadRowsAndMemoryAreTold) {
   Row expression_cfa = RowOn(kRsp, 0);
   expression_cfa.cfa = {CfaRule::Kind::kExpression, 1, 0x1000};

@@ -104,7 +104,7 @@ class NamingPool::Worker {
     std::vector<std::pair<uint64_t, uint32_t>> addresses;
     for (uint32_t i = 0; i < offsets.size(); ++i) {
       addresses.emplace_back(
-          tables.AddressOfOffset(offsets[i]).value_or(offsets[i]), i);
+          tables.AddressOf(offsets[i], pool_.requests_[module].code_offset), i);
     }
     std::ranges::sort(addresses);
     const ModuleNames& names = NamesOf(module);

@@ -34,6 +34,7 @@ struct NamingRequest {
   std::string path;
   std::string build_id;           // hex; "": any file will do
   FoundFile found;                // where it can be opened
+  uint64_t code_offset = 0;       // in the file, of its mapping
   std::vector<uint64_t> offsets;  // of the file, distinct
 };
 

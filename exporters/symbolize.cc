@@ -129,6 +129,9 @@ class Symbolizer {
             {.path = paths_.back(),
              .build_id = std::string(profile_.strings[place.file.build_id]),
              .found = {},
+             .code_offset =
+                 profile_.mappings[profile_.locations[place.location].mapping]
+                     .file_offset,
              .offsets = {}});
         if (files_ != nullptr) {
           requests.back().found =

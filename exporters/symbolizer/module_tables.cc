@@ -80,6 +80,28 @@ std::unique_ptr<DwarfNames> ModuleTables::OpenDwarf() const {
   return DwarfNames::Open(debug_files_, FindCode(elf_), symbols_);
 }
 
+// Debug files have the addresses of segments, not their bytes, and offsets of
+// their own.
+uint64_t ModuleTables::AddressOf(uint64_t file_offset,
+                                 uint64_t code_offset) const {
+  constexpr uint64_t kInPage = 4095;
+  const auto loaded = AddressOfOffset(file_offset);
+  if (loaded) return *loaded;
+  for (size_t i = 0; i < elf_.program_header_count(); ++i) {
+    const Elf64_Phdr header = elf_.ProgramHeader(i);
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0 ||
+        header.p_filesz != 0) {
+      continue;
+    }
+    const uint64_t start =
+        (code_offset & ~kInPage) | (header.p_vaddr & kInPage);
+    if (file_offset - start < header.p_memsz) {
+      return file_offset - start + header.p_vaddr;
+    }
+  }
+  return file_offset;
+}
+
 std::optional<uint64_t> ModuleTables::AddressOfOffset(
     uint64_t file_offset) const {
   std::optional<uint64_t> found;

@@ -61,8 +61,10 @@ class ModuleTables {
            "missing";
   }
 
-  // The ELF virtual address of the byte at `file_offset`, if it is loaded.
-  std::optional<uint64_t> AddressOfOffset(uint64_t file_offset) const;
+  // The ELF virtual address of the byte at `file_offset`; the offset itself
+  // where that is not loaded. `code_offset` is where in the file the mapping
+  // began: a file that is only a debug file does not know it.
+  uint64_t AddressOf(uint64_t file_offset, uint64_t code_offset) const;
 
   // The symbol that covers the address; null if there is none. One without a
   // size is believed unless an FDE says that another function is there. The
@@ -88,6 +90,7 @@ class ModuleTables {
   ModuleTables() = default;
   absl::Status Load(std::span<const uint8_t> bytes, std::string_view build_id);
   const Symbol* FindCovering(uint64_t address) const;
+  std::optional<uint64_t> AddressOfOffset(uint64_t file_offset) const;
   const FdeRanges& fdes() const;
   const PltStubs& plt() const;
 

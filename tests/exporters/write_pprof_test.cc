@@ -54,6 +54,18 @@ TEST_F(WritePprofTest, ReplacesAFileAndKeepsToTheUmask) {
   EXPECT_TRUE(LoadProfile(path).ok());
 }
 
+// Process numbers come again.
+TEST_F(WritePprofTest, WhatAnEarlierRunLeftBehindIsNotInTheWay) {
+  const std::string path = folder_ + "/a.pb";
+  const std::string stale = path + ".tmp" + std::to_string(getpid());
+  for (const std::string& name : {path, stale, stale + ".0"}) {
+    WriteFileOrDie(name, "old");
+  }
+  ASSERT_TRUE(WritePprof(NewCpuProfile(), path).ok());
+  EXPECT_TRUE(LoadProfile(path).ok());
+  EXPECT_EQ(ReadFile(stale + ".0"), "old");
+}
+
 // Is interrupted while it writes.
 absl::Status WriteInterrupted(std::ostream& out) {
   out << std::string(1 << 20, 'x');

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "exporters/symbolizer/module_tables.h"
+#include "tests/exporters/elf_program.h"
 #include "tests/exporters/symbolizer/program_folder.h"
 
 namespace unspool::exporters {
@@ -155,6 +157,29 @@ TEST_F(DebugFilesTest, ADebugFileByBuildIdIsCheckedForIt) {
   Run("objcopy --only-keep-debug whole debug/" + IdPath("whole"));
   EXPECT_TRUE(NamesOf("bare") == expected_);
   EXPECT_THAT(ProblemsOf("bare"), IsEmpty());
+}
+
+// Where it lies at the program's path, on another machine than the program.
+TEST_F(DebugFilesTest, AddressesInADebugFileAreThoseOfTheProgram) {
+  for (const char* program : {"templates_gcc5", "plt_lld"}) {
+    SCOPED_TRACE(program);
+    Copy(program, "whole");
+    Run("objcopy --only-keep-debug whole only.debug");
+    const auto whole = ModuleTables::Open(Path("whole"), "", nullptr);
+    const auto debug = ModuleTables::Open(Path("only.debug"), "", nullptr);
+    ASSERT_TRUE(whole.ok() && debug.ok());
+    Profile profile;
+    const Mapping text = MapExecutable(profile, Path("whole"), 0);
+    const uint64_t size = text.memory_limit - text.memory_start;
+    for (uint64_t i = 0; i < size; i += 64) {
+      const uint64_t offset = text.file_offset + i;
+      for (const uint64_t start :
+           {text.file_offset, text.file_offset & ~uint64_t{4095}}) {
+        ASSERT_EQ((*debug)->AddressOf(offset, start),
+                  (*whole)->AddressOf(offset, start));
+      }
+    }
+  }
 }
 
 TEST_F(DebugFilesTest, ADebugFileHidesNoSymbol) {

@@ -96,6 +96,32 @@ class ST03DeepFramesTest(harness.Case):
         self.assert_all(samples, lambda sample: "main" in sample.names, "main")
 
 
+class ST04ReturnAddressInARegisterTest(harness.Case):
+    """longjmp and vfork: their callers, whichever instruction it is. A longjmp
+    that has loaded the registers belongs to where it goes."""
+
+    CALLERS = {"longjmp": {"jump_back", "jump_loop"},
+               "vfork": {"start_child"}}
+
+    def test_callers_are_right(self):
+        run = self.record([harness.program("jump_loops"), "1.5"])
+        self.assert_all([sample for sample in run.profile.samples
+                         if not harness.is_pseudo(sample)],
+                        harness.is_rooted, "rooted")
+        for function, callers in self.CALLERS.items():
+            samples = [sample for sample in run.profile.samples
+                       if any(function in name for name in sample.names)]
+            self.assertGreater(sum(harness.count(run.profile, sample)
+                                   for sample in samples), 20, function)
+            self.assert_all(samples, lambda sample: self.caller_of(
+                function, root_first(sample)) in callers, callers)
+
+    @staticmethod
+    def caller_of(function, names):
+        inside = [function in name for name in names]
+        return names[inside.index(True) - 1]
+
+
 class ST05CallAtTheEndTest(harness.Case):
     """A return address behind the last byte of its function."""
 

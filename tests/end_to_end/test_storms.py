@@ -37,6 +37,33 @@ class DL01LoaderLockTest(harness.Case):
         self.check(self.preload)
 
 
+class CR02LandingTest(harness.Case):
+    """Exceptions at any moment of their flight, of code with and without frame
+    pointers: libgcc writes over saved registers before it lands."""
+
+    def check(self, name):
+        run = self.record([harness.program(name), "3"])
+        stacks = [sample for sample in run.profile.samples
+                  if not harness.is_pseudo(sample)]
+        count = lambda samples: sum(harness.count(run.profile, sample)
+                                    for sample in samples)
+        cut = [sample for sample in stacks if harness.truncation(sample)]
+        self.assertLess(count(cut), 0.01 * count(stacks))
+        thrown = [sample for sample in stacks if sample not in cut and
+                  "_Unwind_RaiseException" in sample.names]
+        self.assertGreater(count(thrown), 20)
+        self.assert_all(thrown, lambda sample: any(
+            "Descend<0>" in caller for caller in sample.names[
+                sample.names.index("_Unwind_RaiseException"):]),
+            "the thrower is there")
+
+    def test_without_frame_pointers(self):
+        self.check("exception_storm")
+
+    def test_with_frame_pointers(self):
+        self.check("exception_storm_fp")
+
+
 class LibraryChurn:
     """A frame of library M below call_N of the program says that a module was
     taken for one that was there before."""

@@ -33,7 +33,10 @@ void Referee::Settle(std::vector<Doubt>& doubts, const Thread* landed) {
     if (landed != nullptr) {
       truth = landed->Truth();
       truth.insert(truth.begin(), doubt.truth.front());
-      if (!IsRight(Judge(doubt.stack, truth))) truth = doubt.truth;
+      // Verdicts are ordered, the best first.
+      if (Judge(doubt.stack, truth) >= Judge(doubt.stack, doubt.truth)) {
+        truth = doubt.truth;
+      }
     }
     tally_.Add(doubt.stack, truth, names_);
   }

@@ -13,6 +13,7 @@
 
 namespace unspool::oracle {
 
+// The best first.
 enum class Verdict : uint8_t {
   kRight,       // all frames, to the root
   kGuessed,     // the same, and a frame is labelled as guessed

@@ -296,9 +296,12 @@ class Walker {
     if (frame.exact) {
       const unsigned failed_reads = code_.failed_reads();
       if (GuessByStackTop(frame, now, up)) return true;
-      // The return address may be where nothing could be read. Then FP is the
-      // caller's, and following it would skip the caller.
-      if (code_.failed_reads() != failed_reads) return false;
+      // The return address may be where nothing could be read, or of a call to
+      // a function that jumped here. Then FP is the caller's, and following it
+      // would skip the caller.
+      if (code_.failed_reads() != failed_reads || HasReturnAddress(now)) {
+        return false;
+      }
     }
     // What cannot be executed has not set up a frame: FP is its caller's.
     return code_.IsReadable(LookupPc(frame)) &&
@@ -319,6 +322,13 @@ class Walker {
     up->Set(Arch::kRa, ra);
     up->Set(Arch::kSp, now.sp() + Arch::kWordSize);
     return true;
+  }
+
+  // Is the word at SP behind a call, of whatever function?
+  bool HasReturnAddress(const Registers& now) {
+    uint64_t ra = 0;
+    return code_.Read(now.sp(), Arch::kWordSize, &ra) && cfi_.IsCode(ra - 1) &&
+           code_.FindCallBefore(ra).kind != CallSite::Kind::kNone;
   }
 
   // FP points to the caller's FP, above which is the return address. What else

@@ -173,13 +173,13 @@ void Tracer::OnStop(pid_t tid, int status) {
   Thread& thread = found->second;
   const int event = status >> 16;
   if (event != 0) return OnEvent(thread, event);
+  const uint64_t pc = thread.registers.rip;
   const bool has_left = Advance(thread);
   const int signal = WSTOPSIG(status);
-  if (signal == SIGTRAP) {
-    is_done_ = !on_step_(thread, has_left);
-    return Resume(thread, 0);
-  }
-  Resume(thread, signal);
+  if (signal != SIGTRAP) return Resume(thread, signal);
+  // A string instruction stops after each of its repetitions.
+  if (thread.registers.rip != pc) is_done_ = !on_step_(thread, has_left);
+  Resume(thread, 0);
 }
 
 void Tracer::OnEvent(Thread& thread, int event) {

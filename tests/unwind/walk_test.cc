@@ -134,6 +134,19 @@ TEST_F(WalkTest, LeafWithoutCfiHasItsReturnAddressAtTheStackPointer) {
   EXPECT_EQ(Walk(), "nocfi+9! middle+5? main+5 start+5: root");
 }
 
+// Middle called handler, which jumped to nocfi: following FP skips middle.
+TEST_F(WalkTest, FramePointerIsNoGuessBelowAReturnAddressAtTheStackPointer) {
+  start_.Set(kRip, kNoCfi + 9);
+  start_.Set(kRbp, kStack + 8);
+  memory_.PutBytes(kNoCfi + 9, std::vector<uint8_t>{0x90});
+  PutStack({kMiddle + 5, 2, kMain + 5, 3, kStart + 5});
+  PutCall(kMiddle + 5, kHandler);
+  PutCall(kMain + 5, kNoCfi);
+  EXPECT_EQ(Walk(), "nocfi+9!: no-cfi at nocfi+9");
+  memory_.PutWord(kStack, 1);
+  EXPECT_EQ(Walk(), "nocfi+9! main+5? start+5: root");
+}
+
 TEST_F(WalkTest, CallThroughABadPointerIsGuessed) {
   start_.Set(kRip, 0);
   PutStack({kMiddle + 5, 2, kMain + 5, 3, kStart + 5});

@@ -28,14 +28,15 @@ NOINLINE void start_child(void) {
   waitpid(child, NULL, 0);
 }
 
-NOINLINE void vfork_loop(double seconds) {
+NOINLINE void child_loop(double seconds) {
   const double end = thread_cpu_seconds() + seconds;
   while (thread_cpu_seconds() < end) start_child();
 }
 
 int main(int argc, char** argv) {
-  const double seconds = argc > 1 ? atof(argv[1]) : 1;
+  const double seconds = argument(argc, argv, 1, 1);
   jump_loop(seconds);
-  vfork_loop(seconds);
+  child_loop(seconds);
+  report_rusage();
   return 0;
 }

@@ -42,6 +42,9 @@ struct Module {
   bool is_libc_or_loader = false;
   bool is_main = false;  // the program itself
   bool is_vdso = false;
+  // No ELF object, but code that was registered (registered_code.h); `path` is
+  // its name.
+  bool is_registered = false;
   // Mapped for the life of the process: its CFI may be read by plain loads.
   bool is_pinned = false;
   uint8_t segment_count = 0;

@@ -20,8 +20,8 @@ SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
 SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
   const uint64_t lookup_pc = LookupPc(pc, exact);
   place_ = FindPlace(lookup_pc);
+  if (place_.module == nullptr) return FindRegistered(pc, exact);
   Answer answer;
-  if (place_.module == nullptr) return answer;
   const uint64_t word = state_.rules.Find(lookup_pc, place_.id);
   if (word != 0 && trusts_cache_) {
     ++scratch_.counters.rule_hits;
@@ -56,9 +56,30 @@ SelfCfi::Answer SelfCfi::FindInModule(uint64_t pc, bool exact) {
   CopiedSource source(*place_.module, scratch_.window);
   const Answer answer =
       FindCfi(source, *place_.module, pc, exact, &scratch_.cfi);
-  if (state_.later_modules.IsStillThere(place_.id, scratch_)) return answer;
+  if (IsStillThere()) return answer;
   ++scratch_.counters.gone_modules;
   return {};
+}
+
+// Not cached: code comes and goes without our being told, at the same places.
+SelfCfi::Answer SelfCfi::FindRegistered(uint64_t pc, bool exact) {
+  const uint64_t lookup_pc = LookupPc(pc, exact);
+  Answer answer;
+  frames_ = registered_.FindFrames(lookup_pc, &scratch_.registered);
+  if (frames_ != 0) {
+    place_ = {&scratch_.registered, kNoModule};
+    answer = FindInModule(pc, exact);
+  }
+  answer.module = registered_.FindCode(lookup_pc);
+  return answer;
+}
+
+// What was copied last may be believed.
+bool SelfCfi::IsStillThere() {
+  if (place_.module == &scratch_.registered) {
+    return registered_.IsThere(frames_);
+  }
+  return state_.later_modules.IsStillThere(place_.id, scratch_);
 }
 
 StepStatus SelfCfi::ApplyRow(const Registers& frame, SelfMemory& memory,
@@ -75,7 +96,7 @@ StepStatus SelfCfi::ApplyRow(const Registers& frame, SelfMemory& memory,
   RowStep<NativeArch, SelfMemory, CopiedSource> step(frame, memory, source,
                                                      cfi.bias);
   const StepStatus status = step.Apply(row, cfi.cie.ra_register, caller);
-  if (state_.later_modules.IsStillThere(place_.id, scratch_)) return status;
+  if (IsStillThere()) return status;
   ++scratch_.counters.gone_modules;
   return StepStatus::kBadCfi;
 }
@@ -91,7 +112,10 @@ uint64_t SelfCfi::FindFunction(uint64_t lookup_pc) {
 
 bool SelfCfi::IsCode(uint64_t address) {
   const Place place = FindPlace(address);
-  return place.module != nullptr && place.module->IsCode(address);
+  if (place.module == nullptr) {
+    return registered_.FindCode(address) != kNoModule;
+  }
+  return place.module->IsCode(address);
 }
 
 }  // namespace unspool::unwind

@@ -1,5 +1,5 @@
 // Answers a walk's questions about PCs of this process: cache, then the modules
-// of the snapshot, then later ones.
+// of the snapshot, then later ones, then what was registered.
 
 #ifndef UNSPOOL_UNWIND_SELF_CFI_H_
 #define UNSPOOL_UNWIND_SELF_CFI_H_
@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "unwind/arch/arch.h"
+#include "unwind/registered_code.h"
 #include "unwind/self_memory.h"
 #include "unwind/self_unwinder_state.h"
 #include "unwind/walk.h"
@@ -21,9 +22,12 @@ class SelfCfi {
 
   // Without `trusts_cache` every answer is found in the unwind data; rules in
   // the cache that say something else are counted, and replaced.
-  SelfCfi(SelfUnwinderState& state, WalkScratch& scratch,
-          bool trusts_cache = true)
-      : state_(state), scratch_(scratch), trusts_cache_(trusts_cache) {
+  SelfCfi(SelfUnwinderState& state, const RegisteredCode& registered,
+          WalkScratch& scratch, bool trusts_cache = true)
+      : state_(state),
+        registered_(registered),
+        scratch_(scratch),
+        trusts_cache_(trusts_cache) {
     scratch.checked_count = 0;
   }
 
@@ -45,11 +49,15 @@ class SelfCfi {
   }
   Answer FindInModule(uint64_t pc, bool exact);
   static bool Contradicts(const Answer& answer, uint64_t cached_word);
+  Answer FindRegistered(uint64_t pc, bool exact);
+  bool IsStillThere();
 
   SelfUnwinderState& state_;
+  const RegisteredCode& registered_;
   WalkScratch& scratch_;
   const bool trusts_cache_;
-  Place place_;  // of the last answer
+  Place place_;          // of the last answer
+  uint32_t frames_ = 0;  // registered ones that place_ stands for
 };
 
 }  // namespace unspool::unwind

@@ -21,7 +21,7 @@ WalkResult SelfUnwinder::Walk(const Registers& registers,
   const bool on_stack = bounds.low <= sp && sp < bounds.high;
   SelfMemory memory(on_stack ? sp : 0, on_stack ? bounds.high : 0,
                     scratch.page);
-  SelfCfi cfi(*state, scratch, use == RuleUse::kCached);
+  SelfCfi cfi(*state, registered_, scratch, use == RuleUse::kCached);
   Walker<NativeArch, SelfMemory, SelfCfi> walker(memory, cfi,
                                                  scratch.registers);
   return walker.Walk(registers, frames);
@@ -30,6 +30,7 @@ WalkResult SelfUnwinder::Walk(const Registers& registers,
 const Module* SelfUnwinder::FindModule(ModuleId id) const {
   const SelfUnwinderState* state = state_.load(std::memory_order_acquire);
   if (state == nullptr) return nullptr;
+  if (id >= RegisteredCode::kFirstId) return registered_.GetCode(id);
   const LoadedModule* loaded = state->modules.Get(id);
   if (loaded == nullptr) loaded = state->later_modules.Get(id);
   return loaded == nullptr ? nullptr : &loaded->module;

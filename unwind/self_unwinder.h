@@ -16,6 +16,7 @@
 #include "unwind/arch/arch.h"
 #include "unwind/frame.h"
 #include "unwind/module.h"
+#include "unwind/registered_code.h"
 
 namespace unspool::unwind {
 
@@ -64,9 +65,13 @@ class SelfUnwinder {
 
   // The module with this id; nullptr for kNoModule and ids not given out. Stays
   // valid for the life of the process, also after dlclose. Ids are dense:
-  // [0, module_count()). Async-signal-safe.
+  // [0, module_count()), but for those of registered code.
+  // Async-signal-safe.
   const Module* FindModule(ModuleId id) const;
   ModuleId module_count() const;
+
+  // Code that no module holds; also before Init().
+  RegisteredCode& registered_code() { return registered_; }
 
   // Brackets a dlclose() by the target: a hint that a later module's address
   // range may get a new owner. Async-signal-safe.
@@ -78,6 +83,7 @@ class SelfUnwinder {
 
   // Published once, with release; nullptr before. Never freed.
   std::atomic<SelfUnwinderState*> state_{nullptr};
+  RegisteredCode registered_;
 };
 
 }  // namespace unspool::unwind

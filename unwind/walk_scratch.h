@@ -52,6 +52,7 @@ struct WalkScratch {
   // Later modules: being described, and those checked in this walk.
   std::array<Elf64_Phdr, kMaxHeaders> headers;
   LoadedModule described;
+  LoadedModule registered;  // the source of registered unwind data
   std::array<CheckedModule, kMaxCheckedModules> checked;
   size_t checked_count = 0;
 };

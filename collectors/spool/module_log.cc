@@ -25,7 +25,8 @@ uint16_t PathSize(const char* path) {
 
 // The loader keeps the name that dlopen(3) was given, which may be relative.
 bool IsRelative(const unwind::Module& module) {
-  return !module.is_vdso && module.path[0] != '/' && module.path[0] != '\0';
+  return !module.is_vdso && !module.is_registered && module.path[0] != '/' &&
+         module.path[0] != '\0';
 }
 
 // The room that the path may take.
@@ -55,6 +56,7 @@ uint16_t CopyPath(const unwind::Module& module, DirectoryFunction directory,
 uint16_t FlagsOf(const unwind::Module& module) {
   return (module.is_main ? kModuleMain : 0) |
          (module.is_vdso ? kModuleVdso : 0) |
+         (module.is_registered ? kModuleRegistered : 0) |
          (module.is_libc_or_loader ? kModuleLibcOrLoader : 0);
 }
 

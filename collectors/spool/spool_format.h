@@ -171,6 +171,7 @@ enum ModuleFlags : uint16_t {
   kModuleMain = 1,
   kModuleVdso = 2,
   kModuleLibcOrLoader = 4,
+  kModuleRegistered = 8,  // no file: the path is the name of code
 };
 struct ModuleRecord {
   uint32_t magic;

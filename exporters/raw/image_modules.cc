@@ -41,6 +41,9 @@ bool ImageModules::AddModule(const ModuleView& module) {
       {.id = module.id,
        .bias = module.bias,
        .is_main = (module.flags & collectors::kModuleMain) != 0,
+       .code_name = (module.flags & collectors::kModuleRegistered) != 0
+                        ? tables_.strings().Intern(module.path)
+                        : 0,
        .segments_begin = begin,
        .segments_end = segments_.size()});
 }
@@ -79,6 +82,9 @@ uint32_t ImageModules::LocationOf(const NodeView& node) {
   const uint64_t pc = node.offset + (module != nullptr ? module->bias : 0);
   const uint64_t address = unwind::LookupPc(pc, node.exact);
   if (module == nullptr) return tables_.FindOrAddUnknown(address);
+  if (module->code_name != 0) {
+    return tables_.FindOrAddCode(address, module->code_name);
+  }
   for (size_t i = module->segments_begin; i < module->segments_end; ++i) {
     LoadedSegment& segment = segments_[i];
     if (address < segment.start || address >= segment.end) continue;

@@ -35,6 +35,7 @@ class ImageModules {
     unwind::ModuleId id;
     uint64_t bias;
     bool is_main;
+    uint32_t code_name;  // strings; 0: a file
     size_t segments_begin;
     size_t segments_end;
   };

@@ -55,46 +55,66 @@ uint32_t ProfileTables::FindOrAddLocation(uint32_t mapping, uint64_t address) {
 }
 
 uint32_t ProfileTables::FindOrAddUnknown(uint64_t address) {
-  // A limit is one past the last address, so the very last cannot be inside.
   address = std::min(address, kLastAddress - 1);
-  if (unknown_mapping_ == 0) {
-    unknown_mapping_ = AddMapping({.start = PageStart(address),
-                                   .limit = PageLimit(address),
-                                   .file = strings_.Intern("[unknown]")});
+  const uint32_t mapping = Extend(&unknown_mapping_, address, "[unknown]",
+                                  /*has_functions=*/false);
+  return mapping == 0 ? 0 : FindOrAddLocation(mapping, address);
+}
+
+uint32_t ProfileTables::FindOrAddCode(uint64_t address, uint32_t name) {
+  address = std::min(address, kLastAddress - 1);
+  const uint32_t function = FindOrAddFunction(name);
+  const uint32_t mapping =
+      Extend(&code_mapping_, address, "[jit]", /*has_functions=*/true);
+  return mapping == 0 ? 0 : FindOrAdd({mapping, function, address});
+}
+
+// The mapping of this name, which is added if *mapping is 0, with `address` in
+// it. A limit is one past the last address, so the very last cannot be inside.
+uint32_t ProfileTables::Extend(uint32_t* mapping, uint64_t address,
+                               const char* name, bool has_functions) {
+  if (*mapping == 0) {
+    *mapping = AddMapping({.start = PageStart(address),
+                           .limit = PageLimit(address),
+                           .file = strings_.Intern(name),
+                           .has_functions = has_functions});
   }
   if (!ok_) return 0;
-  Mapping& mapping = mappings_[unknown_mapping_ - 1];
-  mapping.start = std::min(mapping.start, PageStart(address));
-  mapping.limit = std::max(mapping.limit, PageLimit(address));
-  return FindOrAddLocation(unknown_mapping_, address);
+  Mapping& extended = mappings_[*mapping - 1];
+  extended.start = std::min(extended.start, PageStart(address));
+  extended.limit = std::max(extended.limit, PageLimit(address));
+  return *mapping;
+}
+
+uint32_t ProfileTables::FindOrAddFunction(uint32_t name) {
+  const uint32_t id = function_index_.FindOrAdd(
+      HashMix(0, name),
+      [&](uint32_t other) { return functions_[other - 1] == name; },
+      [&] { return AppendWithId(functions_, name); });
+  ok_ = ok_ && id != 0;
+  return id;
 }
 
 uint32_t ProfileTables::FindOrAddPseudo(const char* name) {
-  const uint32_t text = strings_.Intern(name);
-  const auto functions = functions_.view();
-  const auto found = std::find(functions.begin(), functions.end(), text);
-  uint32_t function = static_cast<uint32_t>(found - functions.begin()) + 1;
-  if (found == functions.end()) function = AppendWithId(functions_, text);
+  const uint32_t function = FindOrAddFunction(strings_.Intern(name));
   if (pseudo_mapping_ == 0) {
     pseudo_mapping_ = AddMapping({.start = 0,
                                   .limit = kPageSize,
                                   .file = strings_.Intern("[unspool]"),
                                   .has_functions = true});
   }
-  if (!ok_ || function == 0) {
-    ok_ = false;
-    return 0;
-  }
   // Any address of its own will do.
-  return FindOrAdd({pseudo_mapping_, function, function});
+  return ok_ ? FindOrAdd({pseudo_mapping_, function, function}) : 0;
 }
 
 uint32_t ProfileTables::FindOrAdd(const Location& location) {
   const uint32_t id = location_index_.FindOrAdd(
-      HashMix(HashMix(0, location.mapping), location.address),
+      HashMix(HashMix(HashMix(0, location.mapping), location.function),
+              location.address),
       [&](uint32_t other) {
         const Location& present = locations_[other - 1];
         return present.mapping == location.mapping &&
+               present.function == location.function &&
                present.address == location.address;
       },
       [&] { return AppendWithId(locations_, location); });

@@ -42,6 +42,10 @@ class ProfileTables {
   // The location of an address that is in no module: in the mapping [unknown],
   // which spans whatever was asked for.
   uint32_t FindOrAddUnknown(uint64_t address);
+  // The location of an address in code that was registered as `name`, one of
+  // strings(): a function of that name in the mapping [jit], which spans
+  // whatever was asked for.
+  uint32_t FindOrAddCode(uint64_t address, uint32_t name);
   // The location of a frame that is no code, such as "[truncated: depth]": a
   // function of that name in the mapping [unspool].
   uint32_t FindOrAddPseudo(const char* name);
@@ -58,6 +62,9 @@ class ProfileTables {
 
  private:
   uint32_t AddMapping(const Mapping& mapping);
+  uint32_t FindOrAddFunction(uint32_t name);
+  uint32_t Extend(uint32_t* mapping, uint64_t address, const char* name,
+                  bool has_functions);
   uint32_t FindOrAdd(const Location& location);
   bool IsSame(const Mapping& a, const Mapping& b) const;
 
@@ -67,7 +74,9 @@ class ProfileTables {
   collectors::MappedArray<uint32_t> functions_;
   IdIndex mapping_index_;
   IdIndex location_index_;
+  IdIndex function_index_;
   uint32_t unknown_mapping_ = 0;
+  uint32_t code_mapping_ = 0;
   uint32_t pseudo_mapping_ = 0;
   bool ok_ = true;
 };

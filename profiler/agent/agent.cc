@@ -8,12 +8,11 @@
 
 #include "collectors/cpu_timer.h"
 #include "collectors/period.h"
+#include "profiler/agent/export.h"
 #include "profiler/agent/message.h"
 #include "profiler/agent/session.h"
 #include "profiler/agent/settings.h"
 #include "profiler/include/unspool/unspool.h"
-
-#define UNSPOOL_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace unspool::profiler {
 namespace {

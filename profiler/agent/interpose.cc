@@ -12,11 +12,10 @@
 #include <signal.h>
 
 #include "collectors/signal_action.h"
+#include "profiler/agent/export.h"
 #include "profiler/agent/next_function.h"
 #include "profiler/agent/session.h"
 #include "profiler/agent/start_routine.h"
-
-#define UNSPOOL_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace unspool::profiler {
 namespace {

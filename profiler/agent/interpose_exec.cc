@@ -13,11 +13,10 @@
 #include <unistd.h>
 
 #include "collectors/signal_action.h"
+#include "profiler/agent/export.h"
 #include "profiler/agent/next_function.h"
 #include "profiler/agent/sees_exec.h"
 #include "profiler/agent/session.h"
-
-#define UNSPOOL_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace unspool::profiler {
 namespace {

@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "profiler/agent/ending.h"
+#include "profiler/agent/export.h"
 #include "profiler/agent/next_function.h"
-
-#define UNSPOOL_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace unspool::profiler {
 namespace {

@@ -7,11 +7,10 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
+#include "profiler/agent/export.h"
 #include "profiler/agent/next_function.h"
 #include "profiler/agent/sandbox.h"
 #include "unwind/arch/arch.h"
-
-#define UNSPOOL_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace unspool::profiler {
 namespace {

@@ -8,9 +8,8 @@
 #include <time.h>
 
 #include "collectors/tick.h"
+#include "profiler/agent/export.h"
 #include "profiler/agent/next_function.h"
-
-#define UNSPOOL_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace unspool::profiler {
 namespace {

@@ -82,6 +82,14 @@ class Session {
   collectors::EngineChoice engine_choice() const { return engine_choice_; }
   unwind::SelfUnwinder& unwinder() { return unwinder_; }
 
+  // As in unspool.h: 0 or a handle, or a negative errno.
+  // Not async-signal-safe: take a lock.
+  int RegisterCode(uint64_t start, uint64_t size, const char* name);
+  int RegisterFrames(const unwind::CfiSection& section);
+  int UnregisterFrames(uint32_t handle);
+  // In the child after fork. Async-signal-safe.
+  void ForgetRegistrationLock() { registration_lock_.ForgetAfterFork(); }
+
   // Right before exec: what was not sampled is counted, and a spool without
   // samples removed, which is no use if the new program has no agent. Does
   // nothing in the child of a vfork.
@@ -110,6 +118,7 @@ class Session {
   void CloseSpool(bool keep);
 
   collectors::TryLock lock_;
+  collectors::TryLock registration_lock_;
   bool has_fork_handler_ = false;
   bool is_recording_ = false;
   bool is_for_tool_ = false;  // the tool keeps the spool and writes the profile

@@ -125,7 +125,8 @@ void KeptFiles::Consider(const collectors::ModuleView& module,
                          const collectors::ImageView& image,
                          Processes& processes) {
   const bool is_file = !module.path.empty() && module.path[0] == '/' &&
-                       (module.flags & collectors::kModuleVdso) == 0;
+                       (module.flags & (collectors::kModuleVdso |
+                                        collectors::kModuleRegistered)) == 0;
   if (!is_file || room_ == 0 || entries_.size() == kMaxEntries) return;
   Entry& entry = entries_[{std::string(module.path.begin(), module.path.end()),
                            Hex(module.build_id)}];

@@ -46,6 +46,8 @@ e2e_build(libc_callbacks_fp ${gxx} FLAGS -std=c++20 -O2
 e2e_build(tiny_leaf_O0 ${gcc} FLAGS -O0 SOURCES tiny_leaf.c)
 e2e_build(tiny_leaf_O2 ${gcc} FLAGS -O2 SOURCES tiny_leaf.c)
 e2e_build(jit ${gcc} FLAGS -O2 SOURCES jit.c)
+e2e_build(registered_code ${gcc} FLAGS -O2 -pthread
+  -I${PROJECT_SOURCE_DIR}/profiler/include SOURCES registered_code.c)
 e2e_build(deep_frames ${gcc} FLAGS -O2 SOURCES deep_frames.c)
 e2e_build(noreturn_call ${gcc} FLAGS -O2 -falign-functions=1
   -fno-toplevel-reorder SOURCES noreturn_call.c)

@@ -100,6 +100,73 @@ class JT01OtherNamespacesTest(harness.Case):
                       "in another pid namespace", report.stderr)
 
 
+class JT01RegisteredCodeTest(harness.Case):
+    """Code without a frame pointer, of which the agent is told by
+    unspool_register_code() and unspool_register_frames()."""
+
+    CALLERS = ["main", "enter_jit"]
+
+    def stacks(self, run):
+        """Of the callback: (names, root first, from main on; sample)."""
+        result = []
+        for sample in run.profile.samples:
+            names = [name for name in sample.names[::-1] if name != "burn"]
+            if names[-1] == "callback":
+                main = names.index("main") if "main" in names else 0
+                result.append((names[main:], sample))
+        self.assertGreater(len(result), 0, run.stderr)
+        return result
+
+    def run_mode(self, mode):
+        argv = [harness.program("registered_code"), mode, "0.7"]
+        plain = self.run_plain(argv)
+        for run_it in (self.record, self.preload):
+            run = run_it(argv)
+            self.assert_unchanged(run, plain)
+            yield run
+
+    def test_named_and_with_frames(self):
+        for run in self.run_mode("both"):
+            for names, sample in self.stacks(run):
+                self.assertEqual(
+                    names, [*self.CALLERS, "jit thunk(int)", "callback"])
+                self.assertTrue(harness.is_rooted(sample))
+                self.assertNotIn("unwind", sample.labels)
+                self.assertEqual(
+                    {frame.module for frame in sample.frames
+                     if frame.name == "jit thunk(int)"}, {"[jit]"})
+            _, complaints = harness.pprof_table(run.path)
+            self.assertEqual(complaints, "")
+
+    def test_with_frames_only(self):
+        for mode in ("frames", "debug_frame"):
+            for run in self.run_mode(mode):
+                for names, sample in self.stacks(run):
+                    self.assertEqual((names[:2], names[3:]),
+                                     (self.CALLERS, ["callback"]))
+                    self.assertTrue(harness.is_rooted(sample))
+
+    def check_no_garbage(self, mode):
+        """Whole, or marked; never with a caller that is none."""
+        for run in self.run_mode(mode):
+            for names, sample in self.stacks(run):
+                if not harness.truncation(sample):
+                    self.assertEqual((names[:2], names[3:]),
+                                     (self.CALLERS, ["callback"]))
+                self.assertLessEqual(
+                    {name for name in names if name[0] not in "[0"},
+                    {*self.CALLERS, "jit thunk(int)", "callback"})
+
+    def test_not_registered(self):
+        self.check_no_garbage("none")
+
+    def test_named_only(self):
+        self.check_no_garbage("named")
+
+    def test_registered_and_unregistered_while_it_runs(self):
+        self.check_no_garbage("churn")
+
+
 class JT02NodeTest(harness.Case):
     """node, with either of its flags: a function that V8 compiled is named, and
     is where the time goes."""

@@ -61,6 +61,29 @@ int unspool_flush(void);
 /* -EINVAL: bad size. */
 int unspool_get_state(unspool_state* state);
 
+/* For compilers that make code while the program runs; whether it is sampled or
+ * not, before and after unspool_start(). What is registered here is known to
+ * the copy of the agent that is called.
+ *
+ * [start, start + size) is called `name`, which is copied, until the same
+ * addresses are registered again. Samples before keep the name of that time.
+ * -EINVAL: empty, or no name; -ENOSPC: the process has registered 262,143
+ * pieces of code or 32 MiB of names; -ENOMEM. */
+int unspool_register_code(const void* start, size_t size, const char* name);
+
+/* Stacks go on through the functions that the call-frame information at `data`
+ * describes, with the run-time addresses that it says. It is not copied, and
+ * must stay until it is unregistered. Code without it is left by frame pointer
+ * if it has one. Returns a handle, > 0, or a negative errno. -EINVAL: nothing
+ * there can be understood; -ENOSPC: the process has registered 262,143
+ * functions; -ENOMEM. */
+#define UNSPOOL_FRAMES_EH_FRAME 1    /* as .eh_frame, terminated or not */
+#define UNSPOOL_FRAMES_DEBUG_FRAME 2 /* as .debug_frame */
+int unspool_register_frames(const void* data, size_t size, int kind);
+
+/* After it `data` is not used. -EINVAL: no such handle. */
+int unspool_unregister_frames(int handle);
+
 #ifdef __cplusplus
 }
 #endif

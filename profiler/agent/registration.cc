@@ -1,0 +1,94 @@
+// The C API for code that is made while the program runs.
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <atomic>
+
+#include "profiler/agent/export.h"
+#include "profiler/agent/session.h"
+#include "profiler/include/unspool/unspool.h"
+#include "unwind/registered_code.h"
+
+namespace unspool::profiler {
+namespace {
+
+using collectors::QuietLock;
+using unwind::RegisteredCode;
+
+int ErrorOf(RegisteredCode::Status status) {
+  switch (status) {
+    case RegisteredCode::Status::kOk:
+      return 0;
+    case RegisteredCode::Status::kNoMemory:
+      return -ENOMEM;
+    case RegisteredCode::Status::kFull:
+      return -ENOSPC;
+    case RegisteredCode::Status::kBad:
+      return -EINVAL;
+  }
+  return -EINVAL;
+}
+
+// Not before something is registered. A lock that another thread held in the
+// parent is free in the child.
+void MendLockAfterFork() {
+  static constinit std::atomic<bool> is_asked{false};
+  if (is_asked.exchange(true)) return;
+  pthread_atfork(nullptr, nullptr,
+                 [] { GetSession().ForgetRegistrationLock(); });
+}
+
+bool IsKnownKind(int kind) {
+  return kind == UNSPOOL_FRAMES_EH_FRAME || kind == UNSPOOL_FRAMES_DEBUG_FRAME;
+}
+
+}  // namespace
+
+int Session::RegisterCode(uint64_t start, uint64_t size, const char* name) {
+  MendLockAfterFork();
+  QuietLock lock(registration_lock_);
+  return ErrorOf(unwinder_.registered_code().AddCode(start, size, name));
+}
+
+int Session::RegisterFrames(const unwind::CfiSection& section) {
+  MendLockAfterFork();
+  QuietLock lock(registration_lock_);
+  uint32_t handle = 0;
+  const int error =
+      ErrorOf(unwinder_.registered_code().AddFrames(section, &handle));
+  return error != 0 ? error : static_cast<int>(handle);
+}
+
+int Session::UnregisterFrames(uint32_t handle) {
+  QuietLock lock(registration_lock_);
+  return unwinder_.registered_code().RemoveFrames(handle) ? 0 : -EINVAL;
+}
+
+}  // namespace unspool::profiler
+
+using unspool::profiler::GetSession;
+
+UNSPOOL_EXPORT int unspool_register_code(const void* start, size_t size,
+                                         const char* name) {
+  if (name == nullptr || *name == '\0') return -EINVAL;
+  return GetSession().RegisterCode(reinterpret_cast<uint64_t>(start), size,
+                                   name);
+}
+
+UNSPOOL_EXPORT int unspool_register_frames(const void* data, size_t size,
+                                           int kind) {
+  if (data == nullptr || !unspool::profiler::IsKnownKind(kind)) return -EINVAL;
+  unspool::unwind::CfiSection section;
+  if (kind == UNSPOOL_FRAMES_DEBUG_FRAME) {
+    section.format = unspool::unwind::CfiFormat::kDebugFrame;
+  }
+  section.address = reinterpret_cast<uint64_t>(data);
+  section.size = size;
+  return GetSession().RegisterFrames(section);
+}
+
+UNSPOOL_EXPORT int unspool_unregister_frames(int handle) {
+  if (handle <= 0) return -EINVAL;
+  return GetSession().UnregisterFrames(static_cast<uint32_t>(handle));
+}

@@ -1,0 +1,73 @@
+// Code that no loaded object holds, as the compiler that made it registered it:
+// names, and unwind data. Registering and walking may go on at the same time.
+//
+// Nothing is ever given back: a name, once a sample has it, must last as long
+// as the recording.
+
+#ifndef UNSPOOL_UNWIND_REGISTERED_CODE_H_
+#define UNSPOOL_UNWIND_REGISTERED_CODE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "unwind/cfi_entry.h"
+#include "unwind/elf_module.h"
+#include "unwind/frame.h"
+#include "unwind/region_table.h"
+
+namespace unspool::unwind {
+
+class RegisteredCode {
+ public:
+  // Ids of named code are from here on, above those of all modules.
+  static constexpr ModuleId kFirstId = ModuleId{1} << 16;
+
+  enum class Status : uint8_t {
+    kOk,
+    kNoMemory,
+    kFull,  // 262,143 have been registered, or 32 MiB of names
+    kBad,   // an empty range, or no function in the unwind data
+  };
+
+  constexpr RegisteredCode() = default;
+  RegisteredCode(const RegisteredCode&) = delete;
+  RegisteredCode& operator=(const RegisteredCode&) = delete;
+
+  // [start, start + size) is called `name`, which is copied, until it is
+  // registered again. One writer at a time.
+  // Not async-signal-safe: allocates by mmap.
+  [[nodiscard]] Status AddCode(uint64_t start, uint64_t size, const char* name);
+
+  // The functions that `section` describes have that unwind data, which stays
+  // where it is until RemoveFrames(*handle). Handles count from 1. What of it
+  // cannot be understood is left out. One writer at a time.
+  // Not async-signal-safe: reads the section by plain loads.
+  [[nodiscard]] Status AddFrames(const CfiSection& section, uint32_t* handle);
+  // False: no such handle. Walks that are under way do not read the section any
+  // more, other than by copies that they then drop. One writer at a time.
+  bool RemoveFrames(uint32_t handle);
+
+  // The id of the code that has `pc`, kNoModule if none has. Async-signal-safe.
+  ModuleId FindCode(uint64_t pc) const;
+  // That code, named by its path; nullptr for other ids. Async-signal-safe.
+  const Module* GetCode(ModuleId id) const;
+
+  // The unwind data for `pc`: fills *source with a module that has it, and
+  // nothing else, and gives its number; 0 if there is none. To be read by
+  // copies, and believed if IsThere(number) after that. Async-signal-safe.
+  uint32_t FindFrames(uint64_t pc, LoadedModule* source) const;
+  bool IsThere(uint32_t number) const;
+
+ private:
+  struct Tables;
+
+  Tables* FindOrMap();
+
+  // nullptr until something is registered; then never freed.
+  std::atomic<Tables*> tables_{nullptr};
+};
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_REGISTERED_CODE_H_

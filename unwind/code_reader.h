@@ -6,10 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "unwind/call_site.h"
 #include "unwind/dwarf_expression.h"
+#include "unwind/instruction.h"
 
 namespace unspool::unwind {
 
@@ -72,6 +74,23 @@ class CodeReader {
     std::array<uint8_t, Arch::SignalFrame::kTrampolineSize> code;
     return ReadCode(address, code) == code.size() &&
            Arch::SignalFrame::IsTrampoline(code);
+  }
+
+  // The instruction at `address`; of size 0 if it cannot be read or decoded.
+  Instruction ReadInstruction(uint64_t address) {
+    std::array<uint8_t, 2 * Arch::kWordSize> code;
+    static_assert(code.size() >= Arch::Code::kMaxInstructionSize);
+    size_t size = 0;
+    // Word by word as far as that goes: most bytes are of no instruction.
+    for (; size < code.size(); size += Arch::kWordSize) {
+      uint64_t word = 0;
+      if (!Read(address + size, Arch::kWordSize, &word)) break;
+      std::memcpy(&code[size], &word, Arch::kWordSize);
+    }
+    if (size < code.size()) {
+      size += ReadCode(address + size, std::span(code).subspan(size));
+    }
+    return Arch::Code::Decode(std::span(code).first(size));
   }
 
   bool IsReadable(uint64_t address) {

@@ -110,6 +110,14 @@ uint64_t SelfCfi::FindFunction(uint64_t lookup_pc) {
   return fde.Covers(lookup_pc) ? fde.pc_begin : 0;
 }
 
+// Code in no module may be other code at the next sample.
+void SelfCfi::Learn(uint64_t lookup_pc, UnwindRule<NativeArch> rule) {
+  const Place place = FindPlace(lookup_pc);
+  if (place.module != nullptr) {
+    state_.rules.Insert(lookup_pc, place.id, rule.word());
+  }
+}
+
 bool SelfCfi::IsCode(uint64_t address) {
   const Place place = FindPlace(address);
   if (place.module == nullptr) {

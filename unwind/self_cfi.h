@@ -36,6 +36,7 @@ class SelfCfi {
                       Registers* caller);
   bool IsCode(uint64_t address);
   uint64_t FindFunction(uint64_t lookup_pc);
+  void Learn(uint64_t lookup_pc, UnwindRule<NativeArch> rule);
 
  private:
   struct Place {

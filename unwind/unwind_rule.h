@@ -5,6 +5,7 @@
 //   bits  3..20  (CFA - that register) / 8
 //   bits 21..62  for each callee-saved register seven bits: k if it is saved at
 //                CFA - 8 k, 0 if it is kept
+//   bit  63      it comes from no row: it was guessed
 //
 // The return address is at CFA - 8, and the caller's SP is the CFA. Rows that
 // do not fit have no rule; the row itself is then applied (row_step.h).
@@ -12,6 +13,7 @@
 #ifndef UNSPOOL_UNWIND_UNWIND_RULE_H_
 #define UNSPOOL_UNWIND_UNWIND_RULE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -65,6 +67,32 @@ class UnwindRule {
     return UnwindRule(word);
   }
 
+  // There is no row, and nothing was found without one.
+  static constexpr UnwindRule NoWay() {
+    return UnwindRule(kNoCaller | kGuessBit);
+  }
+  // What was found without a row: CFA = `base` + `offset`, and of each
+  // callee-saved register k if it is saved at CFA - 8 k, 0 if it is kept.
+  // nullopt if it does not fit.
+  static std::optional<UnwindRule> Guess(
+      size_t base, uint64_t offset,
+      const std::array<uint64_t, Arch::kCalleeSaved.size()>& slots) {
+    if ((base != Arch::kSp && base != Arch::kFp) || offset % kWord != 0 ||
+        offset / kWord > kMaxCfaWords) {
+      return std::nullopt;
+    }
+    uint64_t word = kStep | kGuessBit;
+    if (base == Arch::kFp) word |= kFpBit;
+    word |= offset / kWord << kCfaShift;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i] > kMaxSlot) return std::nullopt;
+      word |= slots[i] << (kSlotShift + kSlotBits * i);
+    }
+    return UnwindRule(word);
+  }
+
+  constexpr bool is_no_way() const { return word_ == NoWay().word_; }
+  constexpr bool is_guess() const { return (word_ & kGuessBit) != 0; }
   constexpr bool is_root() const { return (word_ & kKindMask) == kRoot; }
   constexpr bool is_context_root() const { return word_ == kContextRoot; }
   constexpr bool is_no_caller() const { return word_ == kNoCaller; }
@@ -84,7 +112,8 @@ class UnwindRule {
   // address included. Only if is_step().
   constexpr uint64_t saved_bytes() const {
     uint64_t words = static_cast<uint64_t>(-Arch::kRaOffset / kWord);
-    for (uint64_t rest = word_ >> kSlotShift; rest != 0; rest >>= kSlotBits) {
+    for (uint64_t rest = (word_ & ~kGuessBit) >> kSlotShift; rest != 0;
+         rest >>= kSlotBits) {
       if ((rest & kMaxSlot) > words) words = rest & kMaxSlot;
     }
     return words * kWord;
@@ -135,7 +164,8 @@ class UnwindRule {
   static constexpr unsigned kSlotBits = 7;
   static constexpr uint64_t kMaxSlot = (1 << kSlotBits) - 1;
   static constexpr int64_t kWord = Arch::kWordSize;
-  static_assert(kSlotShift + kSlotBits * Arch::kCalleeSaved.size() <= 64);
+  static constexpr uint64_t kGuessBit = uint64_t{1} << 63;
+  static_assert(kSlotShift + kSlotBits * Arch::kCalleeSaved.size() <= 63);
 
   explicit constexpr UnwindRule(uint64_t word) : word_(word) {}
 

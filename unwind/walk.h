@@ -2,10 +2,10 @@
 //
 // Order of trust: CFI (with a frame pointer that was searched for where it is
 // not known, frame_pointer_search.h; and not where an exception is about to
-// land, see CheckLanding()); the kernel's signal frame by its code; a frame
-// pointer or the word at SP, if the return address that they lead to is
-// believable; else the walk stops and says why. Knows nothing of processes:
-// registers, a memory reader and a source of CFI answers in, frames out.
+// land, see CheckLanding()); the kernel's signal frame by its code; a
+// believable guess (caller_guess.h); else the walk stops and says why. Knows
+// nothing of processes: registers, a memory reader and a source of CFI answers
+// in, frames out.
 
 #ifndef UNSPOOL_UNWIND_WALK_H_
 #define UNSPOOL_UNWIND_WALK_H_
@@ -18,6 +18,7 @@
 #include <span>
 
 #include "unwind/call_site.h"
+#include "unwind/caller_guess.h"
 #include "unwind/code_reader.h"
 #include "unwind/dwarf_expression.h"
 #include "unwind/frame.h"
@@ -54,7 +55,8 @@ struct CfiAnswer {
 // the step of the last answer, if that was kRow. IsCode(address): may there be
 // instructions, in an executable segment of a module? FindFunction(pc): where
 // the function begins whose unwind data covers a look-up PC (0: none does);
-// there is no last answer after it.
+// there is no last answer after it. Learn(pc, rule): what was guessed for a
+// look-up PC that nothing covers; may be the answer from now on.
 template <class T, class Arch, class Memory>
 concept CfiAnswers = requires(T cfi, uint64_t pc,
                               const typename Arch::Registers& frame,
@@ -64,6 +66,7 @@ concept CfiAnswers = requires(T cfi, uint64_t pc,
   { cfi.ApplyRow(frame, memory, caller) } -> std::same_as<StepStatus>;
   { cfi.IsCode(pc) } -> std::same_as<bool>;
   { cfi.FindFunction(pc) } -> std::same_as<uint64_t>;
+  cfi.Learn(pc, UnwindRule<Arch>());
 };
 
 // The registers of the frame at hand and of its caller, in turns.
@@ -79,7 +82,11 @@ class Walker {
   using Answer = CfiAnswer<Arch>;
 
   Walker(Memory& memory, Cfi& cfi, WalkRegisters<Arch>& registers)
-      : memory_(memory), code_(memory), cfi_(cfi), registers_(registers) {}
+      : memory_(memory),
+        code_(memory),
+        cfi_(cfi),
+        guess_(memory, cfi),
+        registers_(registers) {}
 
   // Walks from `start`, the registers of an interrupted instruction; at least
   // PC and SP are known. Writes at
@@ -125,8 +132,6 @@ class Walker {
   // Stacks that handlers on alternate stacks may lead through before the walk
   // is taken for a loop.
   static constexpr unsigned kMaxStackSwitches = 16;
-  // How far behind its target a direct call's function may reach.
-  static constexpr uint64_t kMaxFunctionSize = 1 << 20;
 
   static WalkResult End(WalkResult result, WalkEnd end, uint64_t pc) {
     result.end = end;
@@ -158,6 +163,11 @@ class Walker {
     switch (answer.kind) {
       case Answer::Kind::kRule:
         if (answer.rule.is_no_caller()) return WalkEnd::kNoCfi;
+        if (answer.rule.is_no_way()) {
+          if (StepWithoutCfi(frame, now, /*is_hopeless=*/true, &up)) break;
+          return WalkEnd::kNoCfi;
+        }
+        is_guessed_ = answer.rule.is_guess();
         if (is_fp_doubtful_) ConfirmFramePointer(frame, answer.rule);
         status = answer.rule.Apply(now, memory_, &up);
         if (status == StepStatus::kNoRegister &&
@@ -179,7 +189,7 @@ class Walker {
         break;
       case Answer::Kind::kNone:
       case Answer::Kind::kBad:
-        if (!StepWithoutCfi(frame, now, &up)) {
+        if (!StepWithoutCfi(frame, now, /*is_hopeless=*/false, &up)) {
           return answer.kind == Answer::Kind::kBad ? WalkEnd::kBadCfi
                                                    : WalkEnd::kNoCfi;
         }
@@ -284,7 +294,9 @@ class Walker {
     return WalkEnd::kRoot;
   }
 
-  bool StepWithoutCfi(const Frame& frame, const Registers& now, Registers* up) {
+  // `is_hopeless`: as CallerGuess::Find().
+  bool StepWithoutCfi(const Frame& frame, const Registers& now,
+                      bool is_hopeless, Registers* up) {
     if (code_.IsTrampoline(frame.pc)) {
       const auto read = [&](uint64_t address, uint64_t* word) {
         return memory_.Read(address, Arch::kWordSize, word);
@@ -293,79 +305,13 @@ class Walker {
       return Arch::SignalFrame::Restore(now.sp(), read, up);
     }
     is_guessed_ = true;
-    if (frame.exact) {
-      const unsigned failed_reads = code_.failed_reads();
-      if (GuessByStackTop(frame, now, up)) return true;
-      // The return address may be where nothing could be read, or of a call to
-      // a function that jumped here. Then FP is the caller's, and following it
-      // would skip the caller.
-      if (code_.failed_reads() != failed_reads || HasReturnAddress(now)) {
-        return false;
-      }
-    }
-    // What cannot be executed has not set up a frame: FP is its caller's.
-    return code_.IsReadable(LookupPc(frame)) &&
-           GuessByFramePointer(frame, now, up);
-  }
-
-  // A leaf that has pushed nothing, a function's first instruction, and what a
-  // call through a bad pointer ended at, have their return address at SP.
-  bool GuessByStackTop(const Frame& frame, const Registers& now,
-                       Registers* up) {
-    uint64_t ra = 0;
-    if (now.sp() % Arch::kWordSize != 0 ||
-        !code_.Read(now.sp(), Arch::kWordSize, &ra) || !IsCallerOf(frame, ra)) {
-      return false;
-    }
-    *up = now;
-    up->Keep(Arch::kCalleeSavedMask);
-    up->Set(Arch::kRa, ra);
-    up->Set(Arch::kSp, now.sp() + Arch::kWordSize);
-    return true;
-  }
-
-  // Is the word at SP behind a call, of whatever function?
-  bool HasReturnAddress(const Registers& now) {
-    uint64_t ra = 0;
-    return code_.Read(now.sp(), Arch::kWordSize, &ra) && cfi_.IsCode(ra - 1) &&
-           code_.FindCallBefore(ra).kind != CallSite::Kind::kNone;
-  }
-
-  // FP points to the caller's FP, above which is the return address. What else
-  // the function has saved is not known.
-  bool GuessByFramePointer(const Frame& frame, const Registers& now,
-                           Registers* up) {
-    const uint64_t fp = now.fp();
-    uint64_t caller_fp = 0;
-    uint64_t ra = 0;
-    if (!now.Has(Arch::kFp) || fp < now.sp() || fp % Arch::kWordSize != 0 ||
-        !code_.Read(fp, Arch::kWordSize, &caller_fp) ||
-        !code_.Read(fp + Arch::kWordSize, Arch::kWordSize, &ra) ||
-        !IsCallerOf(frame, ra)) {
-      return false;
-    }
-    *up = Registers();
-    up->Set(Arch::kFp, caller_fp);
-    up->Set(Arch::kRa, ra);
-    up->Set(Arch::kSp, fp + 2 * Arch::kWordSize);
-    return true;
-  }
-
-  // Could `ra` be where `frame` returns to? It must follow a call; a direct one
-  // must aim at this function, or at a stub that jumps on.
-  bool IsCallerOf(const Frame& frame, uint64_t ra) {
-    if (!cfi_.IsCode(ra - 1)) return false;
-    const CallSite call = code_.FindCallBefore(ra);
-    if (call.kind != CallSite::Kind::kDirect) {
-      return call.kind == CallSite::Kind::kIndirect;
-    }
-    if (LookupPc(frame) - call.target < kMaxFunctionSize) return true;
-    return code_.IsJumpStub(call.target);
+    return guess_.Find(frame, now, is_hopeless, up);
   }
 
   Memory& memory_;
   CodeReader<Arch, Memory> code_;
   Cfi& cfi_;
+  CallerGuess<Arch, Memory, Cfi> guess_;
   WalkRegisters<Arch>& registers_;
   // The next frame.
   uint64_t pc_ = 0;

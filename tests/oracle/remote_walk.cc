@@ -88,6 +88,9 @@ class RemoteCfi {
     return step.Apply(state_.machine.row(), state_.cie.ra_register, caller);
   }
 
+  // Each instruction is met once.
+  void Learn(uint64_t, unwind::UnwindRule<NativeArch>) {}
+
   bool IsCode(uint64_t address) {
     const TargetModule* module = target_.FindModule(address);
     return module != nullptr && module->loaded.IsCode(address);

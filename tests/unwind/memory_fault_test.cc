@@ -53,6 +53,7 @@ class OwnCfi {
                                                          state_.bias);
     return step.Apply(state_.machine.row(), state_.cie.ra_register, caller);
   }
+  void Learn(uint64_t, UnwindRule<NativeArch>) {}
   bool IsCode(uint64_t address) {
     const LoadedModule* loaded = OwnModules().Get(OwnModules().Find(address));
     return loaded != nullptr && loaded->IsCode(address);

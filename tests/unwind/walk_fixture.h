@@ -83,6 +83,8 @@ class FakeCfi {
     RowStep<X86_64, FakeMemory, SpanSource> step(frame, memory, source, 0);
     return step.Apply(row_, kRip, caller);
   }
+  void Learn(uint64_t, Rule rule) { learnt_ = rule; }
+  Rule learnt() const { return learnt_; }
   bool IsCode(uint64_t address) {
     return address >= kCode && address < 0x500000;
   }
@@ -97,6 +99,7 @@ class FakeCfi {
     Row row;
   };
   std::map<uint64_t, Function> functions_;
+  Rule learnt_;
   Row row_;
 };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "unwind/arch/x86_64/decode.h"
 #include "unwind/call_site.h"
 
 namespace unspool::unwind {
@@ -21,6 +22,11 @@ struct X86_64Code {
   // `code` is what precedes `ra`, at best kMaxCallSize bytes of it; fewer find
   // fewer calls.
   static CallSite FindCallBefore(std::span<const uint8_t> code, uint64_t ra);
+
+  static constexpr size_t kMaxInstructionSize = kX86_64MaxInstructionSize;
+  static Instruction Decode(std::span<const uint8_t> code) {
+    return DecodeX86_64(code);
+  }
 
   static constexpr size_t kMaxPrologueSize = 64;
 

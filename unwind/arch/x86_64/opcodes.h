@@ -1,0 +1,203 @@
+// What follows an x86-64 opcode, and which general registers it changes: tables
+// of the Intel SDM, vol. 2, appendix A, in 64-bit mode.
+
+#ifndef UNSPOOL_UNWIND_ARCH_X86_64_OPCODES_H_
+#define UNSPOOL_UNWIND_ARCH_X86_64_OPCODES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace unspool::unwind {
+
+struct X86_64Opcode {
+  // Operands that the instruction has besides registers in the opcode itself.
+  static constexpr uint16_t kModRm = 1 << 0;
+  static constexpr uint16_t kImm8 = 1 << 1;
+  static constexpr uint16_t kImm16 = 1 << 2;
+  static constexpr uint16_t kImmZ = 1 << 3;    // 4 bytes; 2 with prefix 66
+  static constexpr uint16_t kImmV = 1 << 4;    // as kImmZ; 8 with REX.W
+  static constexpr uint16_t kOffset = 1 << 5;  // 8 bytes; 4 with prefix 67
+  static constexpr uint16_t kImm32 = 1 << 6;
+  // General registers that it may change.
+  static constexpr uint16_t kToReg = 1 << 7;  // ModRM.reg
+  static constexpr uint16_t kToRm = 1 << 8;   // ModRM.rm, if no memory
+  static constexpr uint16_t kToOpcodeReg = 1 << 9;
+  static constexpr uint16_t kToRax = 1 << 10;
+  static constexpr uint16_t kToRaxRdx = 1 << 11;
+  static constexpr uint16_t kToString = 1 << 12;  // rcx, rsi, rdi, rax
+  static constexpr uint16_t kInvalid = 1 << 13;   // or never in our way
+};
+
+using X86_64OpcodeMap = std::array<uint16_t, 256>;
+
+// Fills by ranges, so that the tables read as the manual's.
+struct X86_64OpcodeRange {
+  uint8_t first;
+  uint8_t last;
+  uint16_t flags;
+};
+
+template <size_t count>
+constexpr X86_64OpcodeMap MakeOpcodeMap(
+    uint16_t others, const X86_64OpcodeRange (&ranges)[count]) {
+  X86_64OpcodeMap map{};
+  map.fill(others);
+  for (const X86_64OpcodeRange& range : ranges) {
+    for (size_t i = range.first; i <= range.last; ++i) map[i] = range.flags;
+  }
+  return map;
+}
+
+constexpr X86_64OpcodeMap MakeOneByteOpcodes() {
+  using O = X86_64Opcode;
+  constexpr uint16_t kM = O::kModRm;
+  X86_64OpcodeMap map =
+      MakeOpcodeMap(0, {
+                           {0x60, 0x62, O::kInvalid},
+                           {0x63, 0x63, kM | O::kToReg},
+                           {0x68, 0x68, O::kImmZ},
+                           {0x69, 0x69, kM | O::kImmZ | O::kToReg},
+                           {0x6a, 0x6a, O::kImm8},
+                           {0x6b, 0x6b, kM | O::kImm8 | O::kToReg},
+                           {0x6c, 0x6f, O::kToString},
+                           {0x70, 0x7f, O::kImm8},
+                           {0x80, 0x80, kM | O::kImm8 | O::kToRm},
+                           {0x81, 0x81, kM | O::kImmZ | O::kToRm},
+                           {0x82, 0x82, O::kInvalid},
+                           {0x83, 0x83, kM | O::kImm8 | O::kToRm},
+                           {0x84, 0x85, kM},
+                           {0x86, 0x87, kM | O::kToReg | O::kToRm},
+                           {0x88, 0x89, kM | O::kToRm},
+                           {0x8a, 0x8b, kM | O::kToReg},
+                           {0x8c, 0x8c, kM | O::kToRm},
+                           {0x8d, 0x8d, kM | O::kToReg},
+                           {0x8e, 0x8e, kM},
+                           {0x8f, 0x8f, kM},
+                           {0x91, 0x97, O::kToOpcodeReg | O::kToRax},
+                           {0x98, 0x99, O::kToRaxRdx},
+                           {0x9a, 0x9a, O::kInvalid},
+                           {0x9f, 0x9f, O::kToRax},
+                           {0xa0, 0xa1, O::kOffset | O::kToRax},
+                           {0xa2, 0xa3, O::kOffset},
+                           {0xa4, 0xa7, O::kToString},
+                           {0xa8, 0xa8, O::kImm8},
+                           {0xa9, 0xa9, O::kImmZ},
+                           {0xaa, 0xaf, O::kToString},
+                           {0xb0, 0xb7, O::kImm8 | O::kToOpcodeReg},
+                           {0xb8, 0xbf, O::kImmV | O::kToOpcodeReg},
+                           {0xc0, 0xc1, kM | O::kImm8 | O::kToRm},
+                           {0xc2, 0xc2, O::kImm16},
+                           {0xc4, 0xc5, O::kInvalid},
+                           {0xc6, 0xc6, kM | O::kImm8 | O::kToRm},
+                           {0xc7, 0xc7, kM | O::kImmZ | O::kToRm},
+                           {0xc8, 0xc8, O::kInvalid},
+                           {0xca, 0xcb, O::kInvalid},
+                           {0xcd, 0xcd, O::kImm8},
+                           {0xce, 0xcf, O::kInvalid},
+                           {0xd0, 0xd3, kM | O::kToRm},
+                           {0xd4, 0xd6, O::kInvalid},
+                           {0xd7, 0xd7, O::kToRax},
+                           {0xd8, 0xdf, kM | O::kToRax},
+                           {0xe0, 0xe3, O::kImm8 | O::kToString},
+                           {0xe4, 0xe7, O::kImm8 | O::kToRax},
+                           {0xe8, 0xe9, O::kImm32},
+                           {0xea, 0xea, O::kInvalid},
+                           {0xeb, 0xeb, O::kImm8},
+                           {0xec, 0xef, O::kToRax},
+                           // Their immediate depends on ModRM.
+                           {0xf6, 0xf7, kM | O::kToRm | O::kToRaxRdx},
+                           {0xfe, 0xfe, kM | O::kToRm},
+                           {0xff, 0xff, kM | O::kToRm},
+                       });
+  // The eight arithmetic operations; the last, CMP, changes nothing.
+  for (size_t row = 0; row < 0x40; row += 8) {
+    const bool is_compare = row == 0x38;
+    const auto if_changes = [&](uint16_t flags) {
+      return is_compare ? uint16_t{0} : flags;
+    };
+    map[row] = map[row + 1] = kM | if_changes(O::kToRm);
+    map[row + 2] = map[row + 3] = kM | if_changes(O::kToReg);
+    map[row + 4] = O::kImm8 | if_changes(O::kToRax);
+    map[row + 5] = O::kImmZ | if_changes(O::kToRax);
+    map[row + 6] = map[row + 7] = O::kInvalid;
+  }
+  return map;
+}
+
+// 0F xx. Operands that are vector registers count as no general ones.
+constexpr X86_64OpcodeMap MakeTwoByteOpcodes() {
+  using O = X86_64Opcode;
+  constexpr uint16_t kM = O::kModRm;
+  return MakeOpcodeMap(
+      kM, {
+              {0x00, 0x01, kM | O::kToRm | O::kToRaxRdx | O::kToString},
+              {0x02, 0x03, kM | O::kToReg},
+              {0x04, 0x04, O::kInvalid},
+              {0x05, 0x05, O::kToRax | O::kToString},  // and r11: see Decode
+              {0x06, 0x06, 0},
+              {0x07, 0x07, O::kInvalid},
+              {0x08, 0x09, 0},
+              {0x0a, 0x0a, O::kInvalid},
+              {0x0b, 0x0b, 0},
+              {0x0c, 0x0c, O::kInvalid},
+              {0x0e, 0x0f, O::kInvalid},
+              {0x1e, 0x1e, kM | O::kToRm},
+              {0x20, 0x23, kM | O::kToRm},
+              {0x24, 0x27, O::kInvalid},
+              {0x2c, 0x2d, kM | O::kToReg},
+              {0x30, 0x37, O::kToRaxRdx},
+              {0x38, 0x3f, O::kInvalid},
+              {0x40, 0x4f, kM | O::kToReg},
+              {0x50, 0x50, kM | O::kToReg},
+              {0x70, 0x73, kM | O::kImm8},
+              {0x77, 0x77, 0},
+              {0x78, 0x79, kM | O::kToReg | O::kToRm},
+              {0x7e, 0x7e, kM | O::kToRm},
+              {0x80, 0x8f, O::kImm32},
+              {0x90, 0x9f, kM | O::kToRm},
+              {0xa0, 0xa1, O::kInvalid},
+              {0xa2, 0xa2, O::kToRaxRdx | O::kToString},  // rbx: see Decode
+              {0xa4, 0xa4, kM | O::kImm8 | O::kToRm},
+              {0xa5, 0xa5, kM | O::kToRm},
+              {0xa6, 0xaa, O::kInvalid},
+              {0xab, 0xab, kM | O::kToRm},
+              {0xac, 0xac, kM | O::kImm8 | O::kToRm},
+              {0xad, 0xae, kM | O::kToRm},
+              {0xaf, 0xaf, kM | O::kToReg},
+              {0xb0, 0xb1, kM | O::kToRm | O::kToRax},
+              {0xb2, 0xb2, kM | O::kToReg},
+              {0xb3, 0xb3, kM | O::kToRm},
+              {0xb4, 0xb8, kM | O::kToReg},
+              {0xba, 0xba, kM | O::kImm8 | O::kToRm},
+              {0xbb, 0xbb, kM | O::kToRm},
+              {0xbc, 0xbf, kM | O::kToReg},
+              {0xc0, 0xc1, kM | O::kToReg | O::kToRm},
+              {0xc2, 0xc2, kM | O::kImm8},
+              {0xc4, 0xc4, kM | O::kImm8},
+              {0xc5, 0xc5, kM | O::kImm8 | O::kToReg},
+              {0xc6, 0xc6, kM | O::kImm8},
+              {0xc7, 0xc7, kM | O::kToRm | O::kToRaxRdx},
+              {0xc8, 0xcf, O::kToOpcodeReg},
+              {0xd7, 0xd7, kM | O::kToReg},
+          });
+}
+
+// 0F 38 xx.
+constexpr X86_64OpcodeMap MakeThreeByteOpcodes38() {
+  using O = X86_64Opcode;
+  return MakeOpcodeMap(O::kModRm,
+                       {{0xf0, 0xfc, O::kModRm | O::kToReg | O::kToRm}});
+}
+
+// 0F 3A xx.
+constexpr X86_64OpcodeMap MakeThreeByteOpcodes3a() {
+  using O = X86_64Opcode;
+  return MakeOpcodeMap(O::kModRm | O::kImm8,
+                       {{0x14, 0x17, O::kModRm | O::kImm8 | O::kToRm},
+                        {0xf0, 0xf0, O::kModRm | O::kImm8 | O::kToReg}});
+}
+
+}  // namespace unspool::unwind
+
+#endif  // UNSPOOL_UNWIND_ARCH_X86_64_OPCODES_H_

@@ -48,6 +48,8 @@ e2e_build(tiny_leaf_O2 ${gcc} FLAGS -O2 SOURCES tiny_leaf.c)
 e2e_build(jit ${gcc} FLAGS -O2 SOURCES jit.c)
 e2e_build(registered_code ${gcc} FLAGS -O2 -pthread
   -I${PROJECT_SOURCE_DIR}/profiler/include SOURCES registered_code.c)
+e2e_build(gmp_multiply ${gcc} FLAGS -O2 -Wl,--no-as-needed -lgmp
+  SOURCES gmp_multiply.c)
 e2e_build(deep_frames ${gcc} FLAGS -O2 SOURCES deep_frames.c)
 e2e_build(noreturn_call ${gcc} FLAGS -O2 -falign-functions=1
   -fno-toplevel-reorder SOURCES noreturn_call.c)

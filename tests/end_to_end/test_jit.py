@@ -168,8 +168,8 @@ class JT01RegisteredCodeTest(harness.Case):
 
 
 class JT02NodeTest(harness.Case):
-    """node, with either of its flags: a function that V8 compiled is named, and
-    is where the time goes."""
+    """node, with either of its flags: a function that V8 compiled is named, is
+    where the time goes, and has callers."""
 
     def check(self, flag):
         script = os.path.join(self.dir, "fibonacci.js")
@@ -188,6 +188,10 @@ class JT02NodeTest(harness.Case):
         ours = sum(time for name, time in by_name.items()
                    if "fibonacci" in name and "fibonacci.js" in name)
         self.assertGreater(ours, 0.3 * sum(by_name.values()), by_name)
+        stacks = [sample for sample in profile.samples
+                  if not harness.is_pseudo(sample)]
+        rooted = sum(map(harness.is_rooted, stacks))
+        self.assertGreater(rooted, 0.85 * len(stacks))
         written = f"/tmp/perf-{profile.samples[0].labels['pid']}.map"
         if os.path.exists(written):
             os.remove(written)

@@ -23,8 +23,8 @@ class CallerGuess {
  public:
   using Registers = typename Arch::Registers;
 
-  CallerGuess(Memory& memory, Cfi& cfi)
-      : memory_(memory), code_(memory), cfi_(cfi) {}
+  CallerGuess(Memory& memory, Cfi& cfi, FollowedCode<Arch>& followed)
+      : memory_(memory), code_(memory), cfi_(cfi), followed_(followed) {}
 
   // Gives the caller's registers of `frame`, which has the registers `now`.
   // False: there is nothing to believe. `is_hopeless`: its code was followed
@@ -68,7 +68,7 @@ class CallerGuess {
   [[gnu::noinline]] bool FindByCode(const Frame& frame, const Registers& now,
                                     Registers* up) {
     const bool is_whole = code_steps_left_ == kMaxCodeSteps;
-    ReturnSearch<Arch, Memory, Cfi> search(memory_, cfi_);
+    ReturnSearch<Arch, Memory, Cfi> search(memory_, cfi_, followed_);
     if (search.Find(frame.pc, now, &code_steps_left_, up) &&
         code_.FindCallBefore(up->pc()).kind != CallSite::Kind::kNone) {
       if (const auto rule = search.rule()) cfi_.Learn(LookupPc(frame), *rule);
@@ -128,20 +128,24 @@ class CallerGuess {
   }
 
   // Could `ra` be where `frame` returns to? It must follow a call; a direct one
-  // must aim at this function, or at a stub that jumps on.
+  // must aim at this function, or at a stub that jumps on. What it aims at is
+  // another function if it has unwind data, as this one has none.
   bool IsCallerOf(const Frame& frame, uint64_t ra, MayBe place) {
     if (place == MayBe::kInModules && !cfi_.IsCode(ra - 1)) return false;
     const CallSite call = code_.FindCallBefore(ra);
     if (call.kind != CallSite::Kind::kDirect) {
       return call.kind == CallSite::Kind::kIndirect;
     }
-    if (LookupPc(frame) - call.target < kMaxFunctionSize) return true;
+    if (LookupPc(frame) - call.target < kMaxFunctionSize) {
+      return cfi_.FindFunction(call.target) == 0;
+    }
     return code_.IsJumpStub(call.target);
   }
 
   Memory& memory_;
   CodeReader<Arch, Memory> code_;
   Cfi& cfi_;
+  FollowedCode<Arch>& followed_;
   unsigned code_steps_left_ = kMaxCodeSteps;
 };
 

@@ -32,8 +32,16 @@ class CodeReader {
   // The call that ends at `ra`.
   CallSite FindCallBefore(uint64_t ra) {
     std::array<uint8_t, Arch::Code::kMaxCallSize> code;
-    if (ReadCode(ra - code.size(), code) != code.size()) return {};
-    return Arch::Code::FindCallBefore(code, ra);
+    const unsigned failed_reads = failed_reads_;
+    size_t size = code.size();
+    if (ReadCode(ra - size, code) != size) {
+      // Code may begin where its first page does.
+      size = (ra - 1) % kSmallestPage + 1;
+      if (size >= code.size()) return {};
+      if (ReadCode(ra - size, std::span(code).first(size)) != size) return {};
+      failed_reads_ = failed_reads;
+    }
+    return Arch::Code::FindCallBefore(std::span(code).first(size), ra);
   }
 
   bool IsJumpStub(uint64_t address) {
@@ -99,6 +107,8 @@ class CodeReader {
   }
 
  private:
+  static constexpr uint64_t kSmallestPage = 4096;
+
   JumpStub ReadStub(uint64_t address) {
     std::array<uint8_t, Arch::Code::kMaxJumpStubSize> code;
     const size_t size = ReadCode(address, code);

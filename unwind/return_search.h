@@ -13,7 +13,6 @@
 #ifndef UNSPOOL_UNWIND_RETURN_SEARCH_H_
 #define UNSPOOL_UNWIND_RETURN_SEARCH_H_
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,14 +25,51 @@
 
 namespace unspool::unwind {
 
+// What is known of the code that is being followed: too much for the stack of a
+// handler.
+template <class Arch>
+struct FollowedCode {
+  // A register's value, or a word's that was stored on the way.
+  struct Value {
+    static constexpr uint8_t kNoBase = 0xff;
+
+    uint64_t value = 0;
+    uint64_t slot = 0;       // it was loaded from there; 0: it was not
+    uint8_t base = kNoBase;  // it is that register's at the start, plus what
+                             // was added; nothing if that is unknown
+    bool is_known = false;
+  };
+
+  struct Store {
+    uint64_t address;
+    Value value;
+  };
+
+  // Between two jumps.
+  struct Piece {
+    uint64_t begin;
+    uint64_t end;
+  };
+
+  std::array<Value, Arch::kRa> values;  // of the registers before the PC
+  std::array<Store, 16> stores;
+  std::array<Piece, 16> pieces;
+};
+
 // One search. All members are async-signal-safe if Memory's and Cfi's are.
 template <class Arch, MemoryReader Memory, class Cfi>
 class ReturnSearch {
  public:
   using Registers = typename Arch::Registers;
 
-  ReturnSearch(Memory& memory, Cfi& cfi)
-      : memory_(memory), code_(memory), cfi_(cfi) {}
+  // Works in `state`, whatever is in it.
+  ReturnSearch(Memory& memory, Cfi& cfi, FollowedCode<Arch>& state)
+      : memory_(memory),
+        code_(memory),
+        cfi_(cfi),
+        values_(state.values),
+        stores_(state.stores),
+        pieces_(state.pieces) {}
 
   // Gives the caller's registers for code that is about to execute at `pc` with
   // the registers `now`; of those that the function has saved, the caller's
@@ -52,7 +88,7 @@ class ReturnSearch {
   // What was found as a rule, if it depends on SP or FP alone.
   std::optional<UnwindRule<Arch>> rule() const {
     const Value& sp = values_[Arch::kSp];
-    if (!found_ || sp.base == kNoBase) return std::nullopt;
+    if (!found_ || sp.base == Value::kNoBase) return std::nullopt;
     std::array<uint64_t, Arch::kCalleeSaved.size()> slots{};
     for (size_t i = 0; i < slots.size(); ++i) {
       const uint8_t reg = Arch::kCalleeSaved[i];
@@ -68,31 +104,11 @@ class ReturnSearch {
   }
 
  private:
+  using Value = typename FollowedCode<Arch>::Value;
+
   static constexpr unsigned kMaxRuns = 6;
-  static constexpr size_t kMaxStores = 16;
-  static constexpr size_t kMaxPieces = 16;
   // A jump to another page may cost a system call: it counts as so many.
   static constexpr unsigned kJumpSteps = 16;
-  static constexpr uint8_t kNoBase = 0xff;
-
-  // A register's value, or a word's that was stored on the way.
-  struct Value {
-    uint64_t value = 0;
-    uint64_t slot = 0;       // it was loaded from there; 0: it was not
-    uint8_t base = kNoBase;  // it is that register's at the start, plus what
-                             // was added; nothing if that is unknown
-    bool is_known = false;
-  };
-
-  struct Store {
-    uint64_t address;
-    Value value;
-  };
-
-  struct Piece {
-    uint64_t begin;
-    uint64_t end;
-  };
 
   bool FindByRuns(uint64_t pc, const Registers& now) {
     for (unsigned run = 0; run < kMaxRuns && steps_left_ != 0; ++run) {
@@ -161,7 +177,7 @@ class ReturnSearch {
       }
       if (!EndPiece(begin, pc) || WasSeen(target)) return false;
       pc = begin = target;
-      steps_left_ -= std::min(steps_left_ - 1, kJumpSteps);
+      steps_left_ = steps_left_ > kJumpSteps ? steps_left_ - kJumpSteps : 1;
     }
     return false;
   }
@@ -169,7 +185,7 @@ class ReturnSearch {
   // Code that was followed, from one jump's target to the next jump. False: no
   // room for more.
   bool EndPiece(uint64_t begin, uint64_t end) {
-    if (piece_count_ == kMaxPieces) return false;
+    if (piece_count_ == pieces_.size()) return false;
     pieces_[piece_count_++] = {begin, end};
     return true;
   }
@@ -197,8 +213,8 @@ class ReturnSearch {
         return true;
       case Instruction::Kind::kAnd: {
         Value& value = values_[now.reg];
-        value = {value.value & static_cast<uint64_t>(now.value), 0, kNoBase,
-                 value.is_known};
+        value = {value.value & static_cast<uint64_t>(now.value), 0,
+                 Value::kNoBase, value.is_known};
         return true;
       }
       case Instruction::Kind::kMove:
@@ -283,7 +299,7 @@ class ReturnSearch {
         reg == Instruction::kNoRegister ? Value{} : values_[reg];
     size_t i = 0;
     while (i < store_count_ && stores_[i].address != address) ++i;
-    if (i == kMaxStores) return false;
+    if (i == stores_.size()) return false;
     stores_[i] = {address, value};
     if (i == store_count_) ++store_count_;
     return true;
@@ -323,10 +339,10 @@ class ReturnSearch {
   CodeReader<Arch, Memory> code_;
   Cfi& cfi_;
   const Registers* start_ = nullptr;
-  std::array<Value, Arch::kRa> values_;  // of the registers before the PC
-  std::array<Store, kMaxStores> stores_;
+  decltype(FollowedCode<Arch>::values)& values_;
+  decltype(FollowedCode<Arch>::stores)& stores_;
   size_t store_count_ = 0;
-  std::array<Piece, kMaxPieces> pieces_;
+  decltype(FollowedCode<Arch>::pieces)& pieces_;
   size_t piece_count_ = 0;
   unsigned steps_left_ = 0;
   unsigned forward_branches_ = 0;  // met in this run

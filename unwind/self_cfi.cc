@@ -110,12 +110,11 @@ uint64_t SelfCfi::FindFunction(uint64_t lookup_pc) {
   return fde.Covers(lookup_pc) ? fde.pc_begin : 0;
 }
 
-// Code in no module may be other code at the next sample.
+// Code in no module may be other code at the next sample; of a later module,
+// reading its unwind data may have failed this time.
 void SelfCfi::Learn(uint64_t lookup_pc, UnwindRule<NativeArch> rule) {
-  const Place place = FindPlace(lookup_pc);
-  if (place.module != nullptr) {
-    state_.rules.Insert(lookup_pc, place.id, rule.word());
-  }
+  const ModuleId id = state_.modules.Find(lookup_pc);
+  if (id != kNoModule) state_.rules.Insert(lookup_pc, id, rule.word());
 }
 
 bool SelfCfi::IsCode(uint64_t address) {

@@ -22,8 +22,7 @@ WalkResult SelfUnwinder::Walk(const Registers& registers,
   SelfMemory memory(on_stack ? sp : 0, on_stack ? bounds.high : 0,
                     scratch.page);
   SelfCfi cfi(*state, registered_, scratch, use == RuleUse::kCached);
-  Walker<NativeArch, SelfMemory, SelfCfi> walker(memory, cfi,
-                                                 scratch.registers);
+  Walker<NativeArch, SelfMemory, SelfCfi> walker(memory, cfi, scratch.walk);
   return walker.Walk(registers, frames);
 }
 

@@ -69,9 +69,13 @@ concept CfiAnswers = requires(T cfi, uint64_t pc,
   cfi.Learn(pc, UnwindRule<Arch>());
 };
 
-// The registers of the frame at hand and of its caller, in turns.
+// What a walk works in; what is in it before does not matter.
 template <class Arch>
-using WalkRegisters = std::array<typename Arch::Registers, 2>;
+struct WalkState {
+  // Of the frame at hand and of its caller, in turns.
+  std::array<typename Arch::Registers, 2> registers;
+  FollowedCode<Arch> followed;
+};
 
 // One walk. All members are async-signal-safe if Memory's and Cfi's are.
 template <class Arch, MemoryReader Memory, class Cfi>
@@ -81,12 +85,12 @@ class Walker {
   using Registers = typename Arch::Registers;
   using Answer = CfiAnswer<Arch>;
 
-  Walker(Memory& memory, Cfi& cfi, WalkRegisters<Arch>& registers)
+  Walker(Memory& memory, Cfi& cfi, WalkState<Arch>& state)
       : memory_(memory),
         code_(memory),
         cfi_(cfi),
-        guess_(memory, cfi),
-        registers_(registers) {}
+        guess_(memory, cfi, state.followed),
+        registers_(state.registers) {}
 
   // Walks from `start`, the registers of an interrupted instruction; at least
   // PC and SP are known. Writes at
@@ -312,7 +316,7 @@ class Walker {
   CodeReader<Arch, Memory> code_;
   Cfi& cfi_;
   CallerGuess<Arch, Memory, Cfi> guess_;
-  WalkRegisters<Arch>& registers_;
+  std::array<Registers, 2>& registers_;
   // The next frame.
   uint64_t pc_ = 0;
   bool is_exact_ = true;

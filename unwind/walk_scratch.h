@@ -44,7 +44,7 @@ struct WalkScratch {
   static constexpr size_t kMaxHeaders = 16;
 
   WalkCounters counters;
-  WalkRegisters<NativeArch> registers;
+  WalkState<NativeArch> walk;
   CfiFinderState<NativeArch> cfi;
   PageCopy page;
   // A copy of a later module's bytes: unwind data, headers.

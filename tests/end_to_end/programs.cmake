@@ -48,6 +48,12 @@ e2e_build(tiny_leaf_O2 ${gcc} FLAGS -O2 SOURCES tiny_leaf.c)
 e2e_build(jit ${gcc} FLAGS -O2 SOURCES jit.c)
 e2e_build(registered_code ${gcc} FLAGS -O2 -pthread
   -I${PROJECT_SOURCE_DIR}/profiler/include SOURCES registered_code.c)
+set(plt_flags -fcf-protection -Wl,-z,lazy -Wl,-z,ibtplt)
+e2e_build(libplt_callee.so ${gcc} FLAGS -O1 -fPIC -shared SOURCES plt_callee.c)
+e2e_build(libplt_caller.so ${gcc} FLAGS -O1 -fPIC -shared ${plt_flags} ${rpath}
+  SOURCES plt_caller.c DEPENDS libplt_callee.so)
+e2e_build(plt_calls ${gcc} FLAGS -O2 ${plt_flags} ${rpath}
+  SOURCES plt_calls.c DEPENDS libplt_callee.so)
 e2e_build(gmp_multiply ${gcc} FLAGS -O2 -Wl,--no-as-needed -lgmp
   SOURCES gmp_multiply.c)
 e2e_build(deep_frames ${gcc} FLAGS -O2 SOURCES deep_frames.c)

@@ -154,7 +154,10 @@ class FenceFailingReadsTest(harness.Case):
             self.assertTrue(harness.truncation(sample) or
                             harness.is_rooted(sample), sample.names)
             self.check_caller(sample)
-        self.assertGreater(ends[True], 0)
+        # Where some reads succeed, the code may lead to what the unwind data
+        # would have.
+        if when == "1+":
+            self.assertGreater(ends[True], 0)
         self.assertGreater(ends[False], 0)
 
     # Library N is called by call_N of the program and by nobody else.

@@ -1,8 +1,10 @@
 """Stacks that other profilers get wrong; each case says what is right."""
 
+import os
 import subprocess
 
 import harness
+import pprof_decode
 
 
 def root_first(sample):
@@ -11,6 +13,42 @@ def root_first(sample):
 
 def with_leaf(profile, *names):
     return [sample for sample in profile.samples if sample.names[0] in names]
+
+
+class EC13StubsTest(harness.Case):
+    """Samples in a stub are named after what it calls; those in a stub and in
+    what binds it are rooted."""
+
+    def test_stubs_and_resolver(self):
+        run = self.record([harness.program("plt_calls"),
+                           harness.program("libplt_caller.so")])
+        stub = with_leaf(run.profile, "call_00@plt")
+        self.assertTrue(stub, run.profile.functions)
+        self.assert_all(stub, lambda sample: root_first(sample)[-3:-1] ==
+                        ["main", "call_stub"], "called by call_stub")
+        binding = [sample for sample in run.profile.samples
+                   if any("_dl_runtime_resolve" in name
+                          for name in sample.names)]
+        self.assertTrue(binding)
+        self.assert_all(binding, lambda sample: "call_all" in sample.names,
+                        "called by call_all")
+        self.assert_all(stub + binding, harness.is_rooted, "rooted")
+
+
+class EC08ScratchRegistersTest(harness.Case):
+    """libcrypto's multiplication finds its frame by registers that nobody has
+    to keep."""
+
+    def test_rsa_signatures(self):
+        path = os.path.join(self.dir, "record.pb.gz")
+        subprocess.run(
+            [harness.UNSPOOL, "record", "-o", path, "-F", "4000", "--",
+             "openssl", "speed", "-seconds", "1", "rsa2048"], check=True,
+            capture_output=True, timeout=harness.RUN_TIMEOUT_SECONDS)
+        samples = [sample for sample in pprof_decode.load(path).samples
+                   if sample.frames[0].module.startswith("libcrypto")]
+        self.assertGreater(len(samples), 20)
+        self.assert_all(samples, harness.is_rooted, "rooted")
 
 
 class ST01LibcCallbacksTest(harness.Case):

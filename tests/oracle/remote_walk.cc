@@ -114,9 +114,9 @@ Walked WalkRemote(const Target& target, const Registers& registers) {
   static const auto state = std::make_unique<RemoteCfi::State>();
   RemoteMemory memory(target);
   RemoteCfi cfi(target, state.get());
-  unwind::WalkRegisters<NativeArch> turns;
+  unwind::WalkState<NativeArch> walk_state;
   unwind::Walker<NativeArch, RemoteMemory, RemoteCfi> walker(memory, cfi,
-                                                             turns);
+                                                             walk_state);
   Walked walked;
   walked.frames.resize(kMaxFrames);
   walked.result = walker.Walk(registers, walked.frames);

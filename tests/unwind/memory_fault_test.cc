@@ -78,8 +78,8 @@ FaultyWalk WalkRecorded(const RecordedStack& stack, const Faults& faults) {
   const auto page = std::make_unique<PageCopy>();
   const auto cfi = std::make_unique<OwnCfi>();
   FaultyMemory memory(stack, faults, *page);
-  WalkRegisters<NativeArch> registers;
-  Walker<NativeArch, FaultyMemory, OwnCfi> walker(memory, *cfi, registers);
+  WalkState<NativeArch> state;
+  Walker<NativeArch, FaultyMemory, OwnCfi> walker(memory, *cfi, state);
   std::vector<Frame> frames(kMaxFrames);
   const WalkResult result = walker.Walk(stack.registers, frames);
   frames.resize(result.depth);

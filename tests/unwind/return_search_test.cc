@@ -58,7 +58,7 @@ class ReturnSearchTest : public testing::Test {
   static constexpr unsigned kSteps = 3000;
   std::string Find(const Code& code, size_t begin = 0) {
     memory_.PutBytes(kCode, code);
-    ReturnSearch<X86_64, FakeMemory, FakeCfi> search(memory_, cfi_);
+    ReturnSearch<X86_64, FakeMemory, FakeCfi> search(memory_, cfi_, followed_);
     X86_64Registers caller;
     rule_.reset();
     unsigned steps = kSteps;
@@ -91,6 +91,7 @@ class ReturnSearchTest : public testing::Test {
 
   FakeMemory memory_;
   FakeCfi cfi_;
+  FollowedCode<X86_64> followed_;
   X86_64Registers now_;
   std::optional<UnwindRule<X86_64>> rule_;
 };

@@ -136,8 +136,8 @@ class WalkTest : public testing::Test {
   // "leaf+4! middle+5 …: root": '!' is exact, '?' guessed.
   std::string Walk(size_t room = 16) {
     std::vector<Frame> frames(room);
-    WalkRegisters<X86_64> registers;
-    Walker<X86_64, FakeMemory, FakeCfi> walker(memory_, cfi_, registers);
+    WalkState<X86_64> state;
+    Walker<X86_64, FakeMemory, FakeCfi> walker(memory_, cfi_, state);
     const WalkResult result = walker.Walk(start_, frames);
     std::string text;
     for (size_t i = 0; i < result.depth; ++i) {

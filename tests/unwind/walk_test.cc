@@ -127,6 +127,26 @@ TEST_F(WalkTest, FramePointerMustBeBelievable) {
   }
 }
 
+TEST_F(WalkTest, CallAtTheStartOfWhatIsMapped) {
+  const uint8_t call_rax[] = {0xff, 0xd0};
+  memory_.PutBytes(kJit, call_rax);
+  PutStack({1, kJit + 2});
+  EXPECT_EQ(Walk(), "leaf+4! jit+2: no-cfi at jit+2");
+}
+
+TEST_F(WalkTest, FramePointerDoesNotSkipTheCaller) {
+  // nocfi has not set up a frame, and leads nowhere: FP is middle's, whose
+  // caller calls middle, not nocfi.
+  start_.Set(kRip, kNoCfi + 9);
+  start_.Set(kRbp, kStack + 32);
+  PutStack({1, 2, kMiddle + 5, 3, 0x77, kMain + 5, 3, kStart + 5});
+  memory_.PutBytes(kNoCfi + 9, std::vector<uint8_t>{0xff, 0x24, 0xd0});
+  PutCall(kMain + 5, kMiddle);
+  EXPECT_EQ(Walk(), "nocfi+9!: no-cfi at nocfi+9");
+  PutCall(kMain + 5, kNoCfi);
+  EXPECT_EQ(Walk(), "nocfi+9! main+5? start+5: root");
+}
+
 TEST_F(WalkTest, LeafWithoutCfiHasItsReturnAddressAtTheStackPointer) {
   start_.Set(kRip, kNoCfi + 9);
   PutStack({kMiddle + 5, 2, kMain + 5, 3, kStart + 5});

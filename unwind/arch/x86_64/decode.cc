@@ -144,7 +144,12 @@ class Decoder {
     repeat_ = last & 3;  // pp
     if (first == 0x62) Next();
     opcode_ = Next();
-    flags_ = VectorFlags(map, first == 0x62);
+    map_ = map == 1   ? Map::k0f
+           : map == 2 ? Map::k0f38
+           : map == 3 ? Map::k0f3a
+                      : Map::kOther;
+    flags_ = VectorOpcodeFlags(map, opcode_, /*is_evex=*/first == 0x62,
+                               /*pp=*/repeat_);
   }
 
   // Groups 1 and 3: ModRM.reg says what it is.
@@ -160,56 +165,6 @@ class Decoder {
       } else {
         flags_ &= reg_ < 4 ? ~O::kToRaxRdx : ~O::kToRm;
       }
-    }
-  }
-
-  // General registers that vector instructions change: moves and conversions
-  // to them, BMI, mask moves.
-  uint16_t VectorFlags(uint8_t map, bool is_evex) {
-    const uint8_t op = opcode_;
-    switch (map) {
-      case 1:
-        map_ = Map::k0f;
-        if (op == 0x77) return 0;
-        if ((op >= 0x70 && op <= 0x73) || (op >= 0xc4 && op <= 0xc6) ||
-            op == 0xc2) {
-          return O::kModRm | O::kImm8 | (op == 0xc5 ? O::kToReg : 0);
-        }
-        if (op == 0x7e) return O::kModRm | (repeat_ == 1 ? O::kToRm : 0);
-        if (op == 0x2c || op == 0x2d || op == 0x50 || op == 0x93 ||
-            op == 0xd7 || (is_evex && (op == 0x78 || op == 0x79))) {
-          return O::kModRm | O::kToReg;
-        }
-        return O::kModRm;
-      case 2:
-        map_ = Map::k0f38;
-        writes_source_ = op == 0xf3 || op == 0xf6;
-        return O::kModRm | (op >= 0xf2 && op <= 0xf7 ? O::kToReg : 0);
-      case 3:
-        map_ = Map::k0f3a;
-        return kThreeByte3a[op];
-      case 5:
-        map_ = Map::kOther;
-        if (op == 0x7e) return O::kModRm | O::kToRm;
-        if (op == 0x2c || op == 0x2d || op == 0x78 || op == 0x79) {
-          return O::kModRm | O::kToReg;
-        }
-        return O::kModRm;
-      case 6:
-        map_ = Map::kOther;
-        return O::kModRm;
-      case 8:  // XOP
-        map_ = Map::kOther;
-        return O::kModRm | O::kImm8;
-      case 9:
-        map_ = Map::kOther;
-        writes_source_ = true;  // TBM
-        return O::kModRm | O::kToReg;
-      case 10:
-        map_ = Map::kOther;
-        return O::kModRm | O::kImm32 | O::kToReg;
-      default:
-        return O::kInvalid;
     }
   }
 
@@ -259,7 +214,7 @@ class Decoder {
     if ((flags_ & (O::kToRax | O::kToRaxRdx)) != 0) writes |= kRaxBit;
     if ((flags_ & O::kToRaxRdx) != 0) writes |= kRdxBit;
     if ((flags_ & O::kToString) != 0) writes |= kStringBits;
-    if (writes_source_) writes |= Bit(source_);
+    if ((flags_ & O::kToSource) != 0) writes |= Bit(source_);
     if (map_ == Map::k0f && !is_vector_) {
       if (opcode_ == 0x05) writes |= kR11Bit;
       if (opcode_ == 0xa2) writes |= kRbxBit;
@@ -420,7 +375,6 @@ class Decoder {
   bool has_segment_ = false;
   bool is_vector_ = false;
   bool has_index_ = false;
-  bool writes_source_ = false;
   uint8_t repeat_ = 0;  // F2, F3; of a vector instruction its pp
   uint8_t rex_ = 0;
   uint8_t source_ = 0;  // VEX.vvvv, of DWARF

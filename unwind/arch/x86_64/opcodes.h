@@ -26,7 +26,8 @@ struct X86_64Opcode {
   static constexpr uint16_t kToRax = 1 << 10;
   static constexpr uint16_t kToRaxRdx = 1 << 11;
   static constexpr uint16_t kToString = 1 << 12;  // rcx, rsi, rdi, rax
-  static constexpr uint16_t kInvalid = 1 << 13;   // or never in our way
+  static constexpr uint16_t kToSource = 1 << 13;  // VEX.vvvv
+  static constexpr uint16_t kInvalid = 1 << 14;   // or never in our way
 };
 
 using X86_64OpcodeMap = std::array<uint16_t, 256>;
@@ -196,6 +197,51 @@ constexpr X86_64OpcodeMap MakeThreeByteOpcodes3a() {
   return MakeOpcodeMap(O::kModRm | O::kImm8,
                        {{0x14, 0x17, O::kModRm | O::kImm8 | O::kToRm},
                         {0xf0, 0xf0, O::kModRm | O::kImm8 | O::kToReg}});
+}
+
+// Of a VEX (maps 1 to 3), EVEX (also 5 and 6) or XOP (8 to 10) instruction:
+// general registers are changed by moves and conversions to them, by BMI and
+// TBM, and by moves of masks. `pp`: the prefix that it stands for.
+constexpr uint16_t VectorOpcodeFlags(uint8_t map, uint8_t opcode, bool is_evex,
+                                     uint8_t pp) {
+  using O = X86_64Opcode;
+  constexpr uint16_t kM = O::kModRm;
+  const bool is_conversion = opcode == 0x2c || opcode == 0x2d ||
+                             (is_evex && (opcode == 0x78 || opcode == 0x79));
+  switch (map) {
+    case 1:
+      if (opcode == 0x77) return 0;
+      if ((opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
+          (opcode >= 0xc4 && opcode <= 0xc6)) {
+        return kM | O::kImm8 | (opcode == 0xc5 ? O::kToReg : 0);
+      }
+      if (opcode == 0x7e) return kM | (pp == 1 ? O::kToRm : 0);
+      if (is_conversion || opcode == 0x50 || opcode == 0x93 || opcode == 0xd7) {
+        return kM | O::kToReg;
+      }
+      return kM;
+    case 2:
+      if (opcode == 0xf3 || opcode == 0xf6) {
+        return kM | O::kToReg | O::kToSource;
+      }
+      return kM | (opcode >= 0xf2 && opcode <= 0xf7 ? O::kToReg : 0);
+    case 3:
+      return kM | O::kImm8 | (opcode >= 0x14 && opcode <= 0x17 ? O::kToRm : 0) |
+             (opcode == 0xf0 ? O::kToReg : 0);
+    case 5:
+      if (opcode == 0x7e) return kM | O::kToRm;
+      return kM | (is_conversion ? O::kToReg : 0);
+    case 6:
+      return kM;
+    case 8:
+      return kM | O::kImm8;
+    case 9:
+      return kM | O::kToReg | O::kToSource;
+    case 10:
+      return kM | O::kImm32 | O::kToReg;
+    default:
+      return O::kInvalid;
+  }
 }
 
 }  // namespace unspool::unwind

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "collectors/try_lock.h"
+
 // glibc's own name for sigaction(): libunspool.so stands in front of the other.
 extern "C" int __sigaction(int signal, const struct sigaction* action,
                            struct sigaction* old_action) noexcept;
@@ -168,7 +170,7 @@ bool InstallHandler(int signal, SignalHandler handler) {
   struct sigaction ours {};
   ours.sa_sigaction = handler;
   ours.sa_flags = SA_SIGINFO | SA_RESTART | StackFlag(current);
-  sigfillset(&ours.sa_mask);
+  ours.sa_mask = EverySignal();
   our_handler.store(handler);
   if (KernelSigaction(signal, &ours, nullptr) != 0) return false;
   program.pid.store(getpid());

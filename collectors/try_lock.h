@@ -7,11 +7,27 @@
 #define UNSPOOL_COLLECTORS_TRY_LOCK_H_
 
 #include <signal.h>
+#include <sys/syscall.h>
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+
+#include "unwind/arch/arch.h"
 
 namespace unspool::collectors {
+
+// Every signal, glibc's own for pthread_cancel() too, which sigfillset() leaves
+// out: a thread with asynchronous cancelability would end in the middle of our
+// code. Not the one by which setuid() and its like change all threads
+// (nptl/internal-signals.h): who calls them waits for us. Async-signal-safe.
+inline sigset_t EverySignal() {
+  constexpr uint64_t kSetxid = uint64_t{1} << (33 - 1);
+  const uint64_t word = ~kSetxid;
+  sigset_t all{};
+  std::memcpy(&all, &word, sizeof(word));
+  return all;
+}
 
 // Blocks every signal for the calling thread while it lives. Who holds a lock
 // of ours blocks signals first: a handler of the program that never returns
@@ -19,11 +35,10 @@ namespace unspool::collectors {
 class SignalBlock {
  public:
   SignalBlock() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &previous_);
+    const sigset_t all = EverySignal();
+    SetMask(all, &previous_);
   }
-  ~SignalBlock() { pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
+  ~SignalBlock() { SetMask(previous_, nullptr); }
   SignalBlock(const SignalBlock&) = delete;
   SignalBlock& operator=(const SignalBlock&) = delete;
 
@@ -31,7 +46,15 @@ class SignalBlock {
   const sigset_t& previous() const { return previous_; }
 
  private:
-  sigset_t previous_;
+  // By the system call: pthread_sigmask() leaves glibc's signals alone.
+  static void SetMask(const sigset_t& mask, sigset_t* previous) {
+    constexpr long kKernelBytes = 8;
+    unwind::RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK,
+                       reinterpret_cast<long>(&mask),
+                       reinterpret_cast<long>(previous), kKernelBytes);
+  }
+
+  sigset_t previous_{};
 };
 
 // A futex lock (Drepper, "Futexes Are Tricky", mutex 2).

@@ -127,19 +127,21 @@ class CallerGuess {
     return true;
   }
 
-  // Could `ra` be where `frame` returns to? It must follow a call; a direct one
-  // must aim at this function, or at a stub that jumps on. What it aims at is
-  // another function if it has unwind data, as this one has none.
+  // Could `ra` be where `frame` returns to? It must follow a call. A direct one
+  // must aim at this function, at a stub that jumps on, or, where the frame
+  // pointers speak for it, at other code without unwind data, which may have
+  // jumped here: what has unwind data is another function, as this one has
+  // none.
   bool IsCallerOf(const Frame& frame, uint64_t ra, MayBe place) {
     if (place == MayBe::kInModules && !cfi_.IsCode(ra - 1)) return false;
     const CallSite call = code_.FindCallBefore(ra);
     if (call.kind != CallSite::Kind::kDirect) {
       return call.kind == CallSite::Kind::kIndirect;
     }
-    if (LookupPc(frame) - call.target < kMaxFunctionSize) {
-      return cfi_.FindFunction(call.target) == 0;
-    }
-    return code_.IsJumpStub(call.target);
+    if (code_.IsJumpStub(call.target)) return true;
+    return (place == MayBe::kOutsideOfModules ||
+            LookupPc(frame) - call.target < kMaxFunctionSize) &&
+           cfi_.FindFunction(call.target) == 0;
   }
 
   Memory& memory_;

@@ -3,12 +3,15 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include <array>
 #include <atomic>
+#include <span>
 
 #include "profiler/agent/export.h"
 #include "profiler/agent/session.h"
 #include "profiler/include/unspool/unspool.h"
 #include "unwind/registered_code.h"
+#include "unwind/self_memory.h"
 
 namespace unspool::profiler {
 namespace {
@@ -39,6 +42,20 @@ void MendLockAfterFork() {
                  [] { GetSession().ForgetRegistrationLock(); });
 }
 
+// A wrong pointer or size must not end the program.
+bool IsReadable(uint64_t address, uint64_t size) {
+  std::array<uint8_t, unwind::kPageSize> copy;
+  while (size != 0) {
+    const size_t part = size < copy.size() ? size : copy.size();
+    if (unwind::CopyFromSelf(address, std::span(copy).first(part)) != part) {
+      return false;
+    }
+    address += part;
+    size -= part;
+  }
+  return true;
+}
+
 bool IsKnownKind(int kind) {
   return kind == UNSPOOL_FRAMES_EH_FRAME || kind == UNSPOOL_FRAMES_DEBUG_FRAME;
 }
@@ -52,6 +69,8 @@ int Session::RegisterCode(uint64_t start, uint64_t size, const char* name) {
 }
 
 int Session::RegisterFrames(const unwind::CfiSection& section) {
+  if (section.address + section.size < section.address) return -EINVAL;
+  if (!IsReadable(section.address, section.size)) return -EFAULT;
   MendLockAfterFork();
   QuietLock lock(registration_lock_);
   uint32_t handle = 0;

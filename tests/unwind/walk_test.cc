@@ -104,6 +104,20 @@ TEST_F(WalkTest, FramePointerLeadsThroughUnknownCode) {
   EXPECT_EQ(Walk(), "leaf+4! jit+5 main+5? start+5: root");
 }
 
+// A chain of two: of code in no module, called by code without unwind data that
+// was itself what the direct call aims at.
+TEST_F(WalkTest, FramePointersSpeakForACallOfWhatMayHaveJumpedHere) {
+  start_.Set(kRbp, kStack + 32);
+  PutStack({1, kJit + 5, 2, 3, kStack + 64, kJit + 0x85, 4, 5, 0x77, kMain + 5,
+            3, kStart + 5});
+  PutCall(kJit + 5, kLeaf);
+  PutCall(kMain + 5, kJit);
+  PutCall(kJit + 0x85, kNoCfi);
+  EXPECT_EQ(Walk(), "leaf+4! jit+5 jit+133? main+5? start+5: root");
+  PutCall(kJit + 0x85, kMiddle);
+  EXPECT_EQ(Walk(), "leaf+4! jit+5: no-cfi at jit+5");
+}
+
 TEST_F(WalkTest, FramePointerMustBeBelievable) {
   const struct {
     const char* name;

@@ -74,9 +74,9 @@ int unspool_register_code(const void* start, size_t size, const char* name);
 /* Stacks go on through the functions that the call-frame information at `data`
  * describes, with the run-time addresses that it says. It is not copied, and
  * must stay until it is unregistered. Code without it is left by frame pointer
- * if it has one. Returns a handle, > 0, or a negative errno. -EINVAL: nothing
- * there can be understood; -ENOSPC: the process has registered 262,143
- * functions; -ENOMEM. */
+ * if it has one. Returns a handle, > 0, or a negative errno. -EFAULT: it cannot
+ * be read; -EINVAL: nothing there can be understood; -ENOSPC: the process has
+ * registered 262,143 functions; -ENOMEM. */
 #define UNSPOOL_FRAMES_EH_FRAME 1    /* as .eh_frame, terminated or not */
 #define UNSPOOL_FRAMES_DEBUG_FRAME 2 /* as .debug_frame */
 int unspool_register_frames(const void* data, size_t size, int kind);

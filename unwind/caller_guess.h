@@ -128,9 +128,9 @@ class CallerGuess {
   }
 
   // Could `ra` be where `frame` returns to? It must follow a call. A direct one
-  // must aim at this function, at a stub that jumps on, or, where the frame
-  // pointers speak for it, at other code without unwind data, which may have
-  // jumped here: what has unwind data is another function, as this one has
+  // must aim at this function, at a stub that jumps to such code, or, where the
+  // frame pointers speak for it, at other code without unwind data, which may
+  // have jumped here: what has unwind data is another function, as this one has
   // none.
   bool IsCallerOf(const Frame& frame, uint64_t ra, MayBe place) {
     if (place == MayBe::kInModules && !cfi_.IsCode(ra - 1)) return false;
@@ -138,7 +138,10 @@ class CallerGuess {
     if (call.kind != CallSite::Kind::kDirect) {
       return call.kind == CallSite::Kind::kIndirect;
     }
-    if (code_.IsJumpStub(call.target)) return true;
+    if (code_.IsJumpStub(call.target)) {
+      const uint64_t function = code_.FollowStub(call.target);
+      return function == 0 || cfi_.FindFunction(function) != function;
+    }
     return (place == MayBe::kOutsideOfModules ||
             LookupPc(frame) - call.target < kMaxFunctionSize) &&
            cfi_.FindFunction(call.target) == 0;

@@ -196,6 +196,11 @@ TEST_F(WalkTest, CallThroughAStubAimsAtTheStub) {
   EXPECT_EQ(Walk(), "nocfi+9!: no-cfi at nocfi+9");
   memory_.PutBytes(0x480000, std::vector<uint8_t>{0xff, 0x25, 0, 0, 0, 0});
   EXPECT_EQ(Walk(), "nocfi+9! middle+5? main+5 start+5: root");
+  memory_.PutWord(0x480006, kNoCfi);
+  EXPECT_EQ(Walk(), "nocfi+9! middle+5? main+5 start+5: root");
+  // What has unwind data is another function than this one.
+  memory_.PutWord(0x480006, kLeaf);
+  EXPECT_EQ(Walk(), "nocfi+9!: no-cfi at nocfi+9");
 }
 
 TEST_F(WalkTest, BadCfiIsLabelledWhenNothingIsBelievable) {

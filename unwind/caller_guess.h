@@ -56,7 +56,7 @@ class CallerGuess {
   // How far behind its target a direct call's function may reach.
   static constexpr uint64_t kMaxFunctionSize = 1 << 20;
   static constexpr uint64_t kMaxFrameSize = 1 << 20;
-  // Instructions that a walk may look at to find callers: some 30 µs.
+  // Instructions that a walk may look at to find callers.
   static constexpr unsigned kMaxCodeSteps = 2000;
   // Code that was made at run time is in no module; to take a word for its
   // address more must speak for it.
@@ -69,14 +69,19 @@ class CallerGuess {
                                     Registers* up) {
     const bool is_whole = code_steps_left_ == kMaxCodeSteps;
     ReturnSearch<Arch, Memory, Cfi> search(memory_, cfi_, followed_);
-    if (search.Find(frame.pc, now, &code_steps_left_, up) &&
-        code_.FindCallBefore(up->pc()).kind != CallSite::Kind::kNone) {
-      if (const auto rule = search.rule()) cfi_.Learn(LookupPc(frame), *rule);
-      return true;
+    if (!search.Find(frame.pc, now, &code_steps_left_, up)) {
+      // Not to be tried in vain again, if it was tried with all that we have.
+      if (is_whole && !search.has_failed_reads()) {
+        cfi_.Learn(LookupPc(frame), UnwindRule<Arch>::NoWay());
+      }
+      return false;
     }
-    // Not to be tried in vain again, if it was tried with all that we have.
-    if (is_whole) cfi_.Learn(LookupPc(frame), UnwindRule<Arch>::NoWay());
-    return false;
+    // What is there this time may be where a context begins.
+    if (code_.FindCallBefore(up->pc()).kind == CallSite::Kind::kNone) {
+      return false;
+    }
+    if (const auto rule = search.rule()) cfi_.Learn(LookupPc(frame), *rule);
+    return true;
   }
 
   // A leaf that has pushed nothing, a function's first instruction, and what a

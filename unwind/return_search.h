@@ -85,6 +85,9 @@ class ReturnSearch {
     return found && Finish(caller);
   }
 
+  // Where code could not be read, another search may find a way.
+  bool has_failed_reads() const { return code_.failed_reads() != 0; }
+
   // What was found as a rule, if it depends on SP or FP alone.
   std::optional<UnwindRule<Arch>> rule() const {
     const Value& sp = values_[Arch::kSp];

@@ -17,7 +17,7 @@ function(e2e_build output compiler)
     COMMAND ${compiler} -Wall -Wextra -Werror -I${e2e_source_dir}
       ${arg_FLAGS} ${arg_SOURCES} ${arg_DEPENDS} -o ${e2e_dir}/${output}
     DEPENDS ${arg_SOURCES} ${arg_DEPENDS} ${e2e_source_dir}/burn.h
-      ${e2e_source_dir}/blocking_calls.h
+      ${e2e_source_dir}/blocking_calls.h ${e2e_source_dir}/plt_functions.h
     COMMENT "End-to-end program ${output}"
     VERBATIM)
   set(e2e_outputs ${e2e_outputs} ${e2e_dir}/${output} PARENT_SCOPE)

@@ -161,6 +161,20 @@ TEST_F(WalkTest, FramePointerDoesNotSkipTheCaller) {
   EXPECT_EQ(Walk(), "nocfi+9! main+5? start+5: root");
 }
 
+TEST_F(WalkTest, OnlyCodeThatWasReadAndLeadsNowhereIsHopeless) {
+  const std::vector<uint8_t> no_code(16, 0x06);
+  const std::vector<uint8_t> ret(16, 0xc3);
+  start_.Set(kRip, kNoCfi + 9);
+  EXPECT_EQ(Walk(), "nocfi+9!: no-cfi at nocfi+9");
+  EXPECT_FALSE(cfi_.learnt().is_no_way()) << "not read";
+  memory_.PutBytes(kNoCfi + 9, ret);
+  EXPECT_EQ(Walk(), "nocfi+9!: no-cfi at nocfi+9");
+  EXPECT_FALSE(cfi_.learnt().is_no_way()) << "led to what follows no call";
+  memory_.PutBytes(kNoCfi + 9, no_code);
+  EXPECT_EQ(Walk(), "nocfi+9!: no-cfi at nocfi+9");
+  EXPECT_TRUE(cfi_.learnt().is_no_way());
+}
+
 TEST_F(WalkTest, LeafWithoutCfiHasItsReturnAddressAtTheStackPointer) {
   start_.Set(kRip, kNoCfi + 9);
   PutStack({kMiddle + 5, 2, kMain + 5, 3, kStart + 5});

@@ -8,11 +8,13 @@ UNSPOOL_BUILD_DIR names the build directory (ctest sets it).
 """
 
 import dataclasses
+import glob
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 import pprof_decode
@@ -32,6 +34,7 @@ FREQUENCY = 250
 NOBODY = 65534
 # A deadlock ends here with a message, before ctest's own limit.
 RUN_TIMEOUT_SECONDS = 90
+STARTED = time.time()
 
 
 @dataclasses.dataclass
@@ -47,6 +50,13 @@ class Run:
 def program(name):
     """Path of one of programs/, as built."""
     return os.path.join(PROGRAMS, name)
+
+
+def spools(pid):
+    """Recordings that this process left. Others run at the same time, and one
+    that was killed long ago may have had its number."""
+    return [path for path in glob.glob(f"/dev/shm/unspool-{pid}-*.spool")
+            if os.stat(path).st_mtime >= STARTED]
 
 
 def identities():

@@ -84,7 +84,7 @@ class FE02ExecutedProgramTest(harness.Case):
         stdout, _ = process.communicate(timeout=60)
         self.assertEqual((process.returncode, stdout), (0, b"shell done\n"))
         # Without an agent at the end the recording is left as it is.
-        spools = glob.glob(f"/dev/shm/unspool-{process.pid}-*.spool")
+        spools = harness.spools(process.pid)
         self.assertEqual(len(spools), 1)
         self.addCleanup(os.unlink, spools[0])
         named = os.path.join(self.dir, "named.pb.gz")

@@ -97,12 +97,11 @@ class US03DeathTest(harness.Case):
                                "UNSPOOL_OUTPUT": path})
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, status)
-        spools = [name for name in os.listdir("/dev/shm")
-                  if name.startswith(f"unspool-{process.pid}-")]
+        spools = harness.spools(process.pid)
         # The profile, or the recording that it can be made from.
         self.assertEqual(len(spools), 0 if os.path.exists(path) else 1)
         if spools:
-            path = os.path.join("/dev/shm", spools[0])
+            path = spools[0]
             self.addCleanup(os.unlink, path)
         if how == "exit":
             self.assertEqual(spools, [])

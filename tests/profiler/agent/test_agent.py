@@ -5,7 +5,6 @@ does to its process: nothing when off, one profile per process, the program's
 output, status, files and children as they were.
 """
 
-import glob
 import os
 import re
 import resource
@@ -19,6 +18,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "../../end_to_end"))
 import pprof_decode  # noqa: E402
+from harness import spools  # noqa: E402
 
 BUILD = os.path.realpath(os.environ.get("UNSPOOL_BUILD_DIR") or
                          os.path.join(HERE, "../../../build/release"))
@@ -31,11 +31,6 @@ TICK_NS = 10_000_000
 
 def program(name):
     return os.path.join(BUILD, "bin/agent_" + name)
-
-
-def spools(pid):
-    """Recordings of this process. Others may run at the same time."""
-    return glob.glob(f"/dev/shm/unspool-{pid}-*.spool")
 
 
 def take_spool(test, pid):

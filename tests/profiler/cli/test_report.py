@@ -73,8 +73,8 @@ class PprofJudges(cli.Case):
     def setUp(self):
         super().setUp()
         # The test's own interpreter is a program with many functions.
-        code = "import json\nfor i in range(400): json.loads(json.dumps(list(range(2000))))"
-        run = self.record(sys.executable, "-c", code, flags=["-F", "250"])
+        code = "import json\nfor i in range(2000): json.loads(json.dumps(list(range(2000))))"
+        run = self.record(sys.executable, "-c", code, flags=["-F", "1000"])
         self.assertEqual(run.returncode, 0, run.stderr)
 
     def pprof(self, *flags):

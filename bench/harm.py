@@ -3,32 +3,23 @@
 starts: their rates under unspool, divided by those under a handler that returns
 at once on the same source of ticks.
 
-    bench/harm.py BUILD [--frequency HZ] [--pairs N] [--seconds S] [--json FILE]
+    bench/harm.py BUILD [--frequency HZ] [--pairs N] [--seconds S]
 
-Runs come in pairs, one after the other in changing order, so that what else the
-machine does hits both. The ratio is the geometric mean over the pairs, with its
-95 % interval.
+The ratio is the geometric mean over pairs of runs, with its 95 % interval.
 """
 
 import argparse
-import json
-import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 
+import paired
+
 ACTIVITIES = ("throw", "dlopen", "thread")
 ENGINES = ("timer", "perf", "trap")
 GOAL = 0.95
-# Student's t, two-sided 95 %, by degrees of freedom (the last for more).
-T95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31,
-       9: 2.26, 11: 2.20, 14: 2.14, 19: 2.09, 29: 2.05}
-
-
-def t95(degrees):
-    return T95[max((d for d in T95 if d <= degrees), default=1)]
 
 
 class Bench:
@@ -74,14 +65,6 @@ class Bench:
         return result
 
 
-def ratio_of(pairs):
-    """(ratio, low, high): geometric mean and its 95 % interval."""
-    logs = [math.log(ours / empty) for ours, empty in pairs]
-    mean = statistics.mean(logs)
-    half = t95(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return tuple(math.exp(value) for value in (mean, mean - half, mean + half))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("build", help="with bin/rates and both libraries in lib")
@@ -91,7 +74,6 @@ def main():
                         help="CPU seconds of each run [2]")
     parser.add_argument("--engine", choices=ENGINES,
                         help="this one only; perf and trap need the right to")
-    parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     if options.pairs < 2:
         parser.error("--pairs is at least 2")
@@ -107,16 +89,14 @@ def main():
                 pairs = bench.pairs(activity, engine)
             except (OSError, subprocess.SubprocessError, ValueError) as error:
                 sys.exit(f"harm.py: {activity} with {engine}: {error}")
-            ratio, low, high = ratio_of(pairs)
+            ratio, low, high = paired.ratio_of(pairs)
             print(f"{activity:8} {engine:6} "
                   f"{statistics.median(p[0] for p in pairs):10.0f} "
                   f"{statistics.median(p[1] for p in pairs):10.0f} "
                   f"{ratio:6.3f}  {low:.3f} .. {high:.3f}", flush=True)
             saved.append({"activity": activity, "engine": engine,
                           "frequency": options.frequency, "pairs": pairs})
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(saved, file, indent=1)
+    paired.save(options.build, "harm", saved)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,12 @@
-// Checks that all walkers agree, then runs the benchmarks. Takes Google
-// Benchmark's flags.
+// Registers the benchmarks and runs them. Takes Google Benchmark's flags.
 
 #include <benchmark/benchmark.h>
 
 #include "bench/unwind/walk_bench.h"
-#include "bench/unwind/walkers.h"
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  unspool::bench::InitWalkers();
-  unspool::bench::CheckWalks();
   unspool::bench::RegisterWalks();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

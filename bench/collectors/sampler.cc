@@ -1,40 +1,67 @@
 #include "bench/collectors/sampler.h"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "collectors/capture.h"
-#include "collectors/recorder.h"
+#include "collectors/period.h"
+#include "collectors/sampling_engine.h"
 #include "collectors/spool/spool_writer.h"
-#include "collectors/thread_state.h"
 
 namespace unspool::bench {
 namespace {
 
 constexpr uint64_t kSpoolBytes = uint64_t{1} << 30;
-constexpr uint64_t kPeriodNs = 10'000'000;
+constexpr uint32_t kFrequency = 100;
 constexpr uint32_t kMaxDepth = 1024;
 
 constinit collectors::SpoolWriter writer;
 constinit collectors::Recorder recorder;
-thread_local collectors::ThreadState thread;
+constinit collectors::SamplingEngine engine;
 
-[[gnu::noinline]] size_t RecordSample(std::span<uint64_t>) {
-  const collectors::Capture capture{&thread, unwind::Registers::Here(),
-                                    thread_bounds()};
-  recorder.Record(capture, collectors::SampleKind::kCpu, kPeriodNs);
+struct sigaction engine_action;
+siginfo_t tick;
+volatile sig_atomic_t has_tick = 0;
+
+void KeepTick(int, siginfo_t* info, void*) {
+  tick = *info;
+  has_tick = 1;
+}
+
+// A tick of the calling thread, from the engine's timer; it does not reach the
+// engine, and no other will come.
+void CatchTick() {
+  struct sigaction action {};
+  action.sa_sigaction = &KeepTick;
+  action.sa_flags = SA_SIGINFO;
+  has_tick = 0;
+  sigaction(SIGPROF, &action, &engine_action);
+  while (has_tick == 0) {
+  }
+  const itimerspec off{};
+  syscall(SYS_timer_settime, tick.si_timerid, 0, &off, nullptr);
+  sigaction(SIGPROF, &engine_action, nullptr);
+}
+
+[[gnu::noinline]] size_t RecordSample(const ucontext_t& context,
+                                      std::span<uint64_t>) {
+  engine_action.sa_sigaction(SIGPROF, &tick, const_cast<ucontext_t*>(&context));
   return 1;
 }
 
+void InitNothing() {}
+
 }  // namespace
 
-const Walker kSampler = {"sample", RecordSample};
+const Walker kSampler = {"sample", RecordSample, InitNothing, true, false};
 
 Recording::Recording() {
   const int fd = memfd_create("unspool_bench", MFD_CLOEXEC);
   collectors::ImageInfo info;
   info.pid = getpid();
-  info.period_ns = kPeriodNs;
+  info.period_ns = collectors::PeriodNs(kFrequency);
   if (fd < 0 ||
       collectors::SpoolWriter::Create(fd, kSpoolBytes) !=
           collectors::SpoolStatus::kOk ||
@@ -43,13 +70,33 @@ Recording::Recording() {
   }
   close(fd);
   recorder.Begin(self_unwinder(), writer);
-  thread.max_depth = kMaxDepth;
-  if (!thread.Reserve(kMaxDepth)) {
-    Fail("no memory for frames");
+  collectors::SamplingEngine::Config config;
+  config.period_ns = info.period_ns;
+  config.max_depth = kMaxDepth;
+  config.signal = SIGPROF;
+  if (engine.Start(config, recorder) !=
+      collectors::SamplingEngine::StartStatus::kOk) {
+    Fail("cannot start the sampling engine");
   }
-  recorder.AddThread(thread, gettid());
+  state_ = engine.PrepareThread({}, collectors::RequestedStack(nullptr));
+  if (state_ == nullptr) Fail("no memory for a thread's state");
 }
 
-Recording::~Recording() { writer.Close(); }
+void Recording::EnterThread() {
+  engine.BeginThread(*state_);
+  CatchTick();
+}
+
+void Recording::LeaveThread() {
+  if (state_->samples.load() == 0) Fail("the handler took no sample");
+  engine.EndThread(state_);
+}
+
+Recording::~Recording() {
+  sigset_t mask;
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  engine.Stop(mask);
+  writer.Close();
+}
 
 }  // namespace unspool::bench

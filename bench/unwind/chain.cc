@@ -1,36 +1,76 @@
 #include "bench/unwind/chain.h"
 
+#include <alloca.h>
+
+#include <algorithm>
 #include <random>
+#include <span>
 #include <thread>
 
-// The functions of chain.S. Each calls *list with list + 1 in rdi.
-using ChainFunction = void (*)(const void* const* list);
-extern "C" const ChainFunction unspool_bench_chain_functions[];
+#include "bench/unwind/layouts.h"
 
 namespace unspool::bench {
 namespace {
 
-struct Bottom {
-  void (*call)(void* context);
-  void* context;
-};
+thread_local void* chain_context_now = nullptr;
+thread_local uint64_t limit = 0;
 
-thread_local Bottom bottom;
-thread_local uint64_t limit;
+// chain.S makes them in this order: rbp, rsp, rbp, rsp, one of both.
+constexpr size_t kPerGroup = 5;
 
-// The last of every list: a function that C++ can call back from.
-[[gnu::noinline]] void AtBottom(const void* const*) {
-  bottom.call(bottom.context);
-  asm volatile("");  // not a tail call: this frame stays
+Chain PickMixed(Layout layout) {
+  Chain picked;
+  for (size_t i = 0; i < kMixedFunctions; ++i) {
+    const size_t kind = i % kPerGroup;
+    const bool by_rsp = kind == 1 || kind == 3;
+    const bool by_rbp = kind == 0 || kind == 2;
+    if ((layout == Layout::kRsp && !by_rsp) ||
+        (layout == Layout::kRbp && !by_rbp)) {
+      continue;
+    }
+    picked.push_back(unspool_bench_chain_functions[i]);
+  }
+  return picked;
+}
+
+Chain FunctionsOf(Layout layout) {
+  std::span<const ChainFunction> functions;
+  switch (layout) {
+    case Layout::kAlloca:
+      functions = AllocaFunctions();
+      break;
+    case Layout::kRealigned:
+      functions = RealignedFunctions();
+      break;
+    case Layout::kCxx:
+      functions = CxxFunctions();
+      break;
+    default:
+      return PickMixed(layout);
+  }
+  return {functions.begin(), functions.end()};
 }
 
 }  // namespace
 
-Chain MakeChain(size_t depth, uint64_t seed) {
+Chain MakeChain(Layout layout, size_t depth, uint64_t seed) {
+  static thread_local Layout known_layout = Layout::kMixed;
+  static thread_local Chain functions = FunctionsOf(Layout::kMixed);
+  if (layout != known_layout) functions = FunctionsOf(layout);
+  known_layout = layout;
   std::mt19937_64 random(seed);
   Chain chain(depth);
-  for (uint32_t& index : chain) index = random() % kChainFunctions;
+  for (ChainFunction& function : chain) {
+    function = functions[random() % functions.size()];
+  }
+  if (layout == Layout::kSignal) chain[depth / 2] = &CallFromSignal;
   return chain;
+}
+
+Chain AllFunctions(uint64_t seed) {
+  Chain all = FunctionsOf(Layout::kMixed);
+  std::shuffle(all.begin(), all.end(), std::mt19937_64(seed));
+  return all;
 }
 
 void RunOnOwnThread(const std::function<void()>& body) {
@@ -38,21 +78,28 @@ void RunOnOwnThread(const std::function<void()>& body) {
 }
 
 [[gnu::noinline]] void CallThroughChain(const Chain& chain,
-                                        void (*at_bottom)(void* context),
-                                        void* context) {
-  bottom = {at_bottom, context};
-  limit = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+                                        ChainFunction at_bottom, void* context,
+                                        size_t shift) {
+  void* const outer_context = chain_context_now;
+  const uint64_t outer_limit = limit;
+  chain_context_now = context;
+  if (limit == 0) {
+    limit = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  }
   std::vector<const void*> list;
   list.reserve(chain.size() + 1);
-  for (uint32_t index : chain) {
-    list.push_back(
-        reinterpret_cast<const void*>(unspool_bench_chain_functions[index]));
+  for (const ChainFunction function : chain) {
+    list.push_back(reinterpret_cast<const void*>(function));
   }
-  list.push_back(reinterpret_cast<const void*>(&AtBottom));
-  const auto first =
-      reinterpret_cast<ChainFunction>(const_cast<void*>(list.front()));
-  first(list.data() + 1);
+  list.push_back(reinterpret_cast<const void*>(at_bottom));
+  auto* const room = static_cast<volatile char*>(alloca(16 * shift + 16));
+  room[0] = 0;
+  CallNext(list.data());
+  chain_context_now = outer_context;
+  limit = outer_limit;
 }
+
+void* chain_context() { return chain_context_now; }
 
 uint64_t frame_limit() { return limit; }
 

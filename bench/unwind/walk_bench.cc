@@ -1,9 +1,7 @@
-// Walkers side by side: walk/<walker>/<stack>/<depth of the chain>.
-//
-// A stack is `same` (one stack again and again), `random` (a new one of random
-// functions before each walk) or `evicted` (16 MB touched before each walk).
-// The counter `frames` is what one walk gave; report.py divides by it. The
-// walker `sample` is our whole part of a sample; its `frames` is 1.
+// Walkers side by side: walk/<walker>/<stack>/<depth of the chain>. Counters:
+// `frames` that one walk gave, `median_ns` that it took (the mean, which Google
+// Benchmark prints, has other processes in it). The walker `sample` is our
+// whole handler, and its `frames` is 1. README.md says what the stacks are.
 
 #include "bench/unwind/walk_bench.h"
 
@@ -11,174 +9,260 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/collectors/sampler.h"
 #include "bench/unwind/chain.h"
+#include "bench/unwind/interruption.h"
+#include "bench/unwind/stopwatch.h"
+#include "bench/unwind/walk_check.h"
 #include "bench/unwind/walkers.h"
 
 namespace unspool::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr size_t kMaxDepth = 1000;
 constexpr size_t kRoom = kMaxDepth + 64;
 constexpr size_t kEvictionBytes = 16 << 20;
 constexpr uint64_t kSeed = 20240229;
-
-std::vector<uint64_t> Walk(const Walker& walker) {
-  std::vector<uint64_t> pcs(kRoom);
-  pcs.resize(walker.walk(pcs));
-  return pcs;
-}
-
-// The frames from the innermost chain function's on. `count` of them.
-std::vector<uint64_t> ChainPart(std::vector<uint64_t> pcs, uint64_t first,
-                                size_t count) {
-  const auto begin = std::find(pcs.begin(), pcs.end(), first);
-  pcs.erase(pcs.begin(), begin);
-  pcs.resize(std::min(pcs.size(), count));
-  return pcs;
-}
-
-// All walkers agree on the chain's frames, and ours with libgcc to the root.
-void CheckAtBottom(void* context) {
-  const size_t depth = *static_cast<const size_t*>(context);
-  const std::vector<uint64_t> by_frame_pointers = Walk(kWalkers[0]);
-  // Behind this function's own and AtBottom's frame the chain begins.
-  const uint64_t first = by_frame_pointers.at(2);
-  const std::vector<uint64_t> expected =
-      ChainPart(by_frame_pointers, first, depth);
-  const std::vector<uint64_t> libgcc =
-      ChainPart(Walk(kWalkers[2]), first, kRoom);
-  for (const Walker& walker : kWalkers) {
-    const std::vector<uint64_t> pcs = Walk(walker);
-    const bool right = ChainPart(pcs, first, depth) == expected;
-    const bool whole = walker.walk != kWalkers.back().walk ||
-                       ChainPart(pcs, first, kRoom) == libgcc;
-    if (expected.size() == depth && right && whole) continue;
-    const std::string message =
-        std::string(walker.name) + " differs at depth " + std::to_string(depth);
-    Fail(message.c_str());
-  }
-}
-
-void CheckDepth(size_t depth) {
-  for (uint64_t seed = kSeed; seed < kSeed + 20; ++seed) {
-    CallThroughChain(MakeChain(depth, seed), CheckAtBottom, &depth);
-  }
-}
+constexpr size_t kShifts = 61;  // places for a stack, 16 bytes apart
+constexpr size_t kTops = 64;    // that change above one stack
+constexpr size_t kBatch = 8;    // walks of one stack that are timed at once
 
 struct Measurement {
   benchmark::State& state;
   const Walker& walker;
+  Point point = Point::kHere;
+  std::vector<Chain> tops{};
   std::array<uint64_t, kRoom> pcs{};
   size_t frames = 0;
-  Clock::duration clock_cost{};  // of one pair of readings
-  Clock::duration elapsed{};     // of the last walk
+  Stopwatch watch{};              // over the last walk
+  std::vector<double> seconds{};  // of each walk
+
+  void Add(double walk_seconds) {
+    state.SetIterationTime(walk_seconds);
+    seconds.push_back(walk_seconds);
+  }
+  double MedianNs() {
+    const auto middle =
+        seconds.begin() + static_cast<ptrdiff_t>(seconds.size() / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    return *middle * 1e9;
+  }
 };
 
-void LoopAtBottom(void* context) {
-  auto& measurement = *static_cast<Measurement*>(context);
+Measurement& Here() { return *static_cast<Measurement*>(chain_context()); }
+
+void LoopAtBottom(const void* const*) {
+  Measurement& measurement = Here();
+  ucontext_t context{};
+  CaptureContext(context);
   for (auto _ : measurement.state) {
-    measurement.frames = measurement.walker.walk(measurement.pcs);
-    benchmark::DoNotOptimize(measurement.pcs);
+    measurement.watch.Start();
+    for (size_t i = 0; i < kBatch; ++i) {
+      measurement.frames = measurement.walker.walk(context, measurement.pcs);
+    }
+    measurement.watch.Stop();
+    measurement.Add(measurement.watch.seconds() / kBatch);
   }
 }
 
-void TimeOneWalk(void* context) {
-  auto& measurement = *static_cast<Measurement*>(context);
-  const Clock::time_point begin = Clock::now();
-  measurement.frames = measurement.walker.walk(measurement.pcs);
-  measurement.elapsed = Clock::now() - begin;
+// Each number makes another function: another PC.
+template <int kNumber>
+[[gnu::noinline]] void TimeOneWalk(const void* const*) {
+  Measurement& measurement = Here();
+  CallSlots slots;
+  ucontext_t context{};
+  CaptureContext(context);
+  MoveTo(measurement.point, slots, context);
+  measurement.watch.Start();
+  measurement.frames = measurement.walker.walk(context, measurement.pcs);
+  measurement.watch.Stop();
+  asm volatile("" ::"i"(kNumber));  // else the linker has one for all
 }
 
-Clock::duration ClockCost() {
-  Clock::duration least = Clock::duration::max();
-  for (int i = 0; i < 1000; ++i) {
-    const Clock::time_point begin = Clock::now();
-    least = std::min(least, Clock::now() - begin);
-  }
-  return least;
-}
+constexpr std::array<ChainFunction, 4> kTimers = {
+    &TimeOneWalk<0>, &TimeOneWalk<1>, &TimeOneWalk<2>, &TimeOneWalk<3>};
 
-// `prepare` gives the chain for the next walk.
-template <typename Prepare>
-void TimeEachWalk(Measurement& measurement, Prepare prepare) {
-  measurement.clock_cost = ClockCost();
+// `walk` walks one stack, by TimeOneWalk().
+template <typename Walk>
+void TimeEachWalk(Measurement& measurement, Walk walk) {
   for (auto _ : measurement.state) {
-    CallThroughChain(prepare(), TimeOneWalk, &measurement);
-    const Clock::duration net = std::max(
-        Clock::duration(1), measurement.elapsed - measurement.clock_cost);
-    measurement.state.SetIterationTime(
-        std::chrono::duration<double>(net).count());
+    walk();
+    measurement.Add(measurement.watch.seconds());
   }
 }
 
 void Same(Measurement& measurement, size_t depth) {
-  CallThroughChain(MakeChain(depth, kSeed), LoopAtBottom, &measurement);
+  CallThroughChain(MakeChain(Layout::kMixed, depth, kSeed), LoopAtBottom,
+                   &measurement);
+}
+
+// The same functions each time, at another place.
+void Warm(Measurement& measurement, Layout layout, size_t depth) {
+  const Chain chain = MakeChain(layout, depth, kSeed);
+  size_t shift = 0;
+  const auto walk = [&] {
+    shift = (shift + 7) % kShifts;
+    CallThroughChain(chain, kTimers[0], &measurement, shift);
+  };
+  for (size_t i = 0; i < kShifts; ++i) walk();
+  TimeEachWalk(measurement, walk);
 }
 
 void Random(Measurement& measurement, size_t depth) {
   uint64_t seed = kSeed;
-  TimeEachWalk(measurement, [&] { return MakeChain(depth, ++seed); });
-}
-
-void Evicted(Measurement& measurement, size_t depth) {
-  const Chain chain = MakeChain(depth, kSeed);
-  static std::vector<uint8_t> memory(kEvictionBytes);
   TimeEachWalk(measurement, [&] {
-    for (size_t i = 0; i < memory.size(); i += 64) ++memory[i];
-    return chain;
+    CallThroughChain(MakeChain(Layout::kMixed, depth, ++seed), kTimers[0],
+                     &measurement);
   });
 }
 
-using Body = void (*)(Measurement& measurement, size_t depth);
+void Evicted(Measurement& measurement, size_t depth) {
+  const Chain chain = MakeChain(Layout::kMixed, depth, kSeed);
+  static std::vector<uint8_t> memory(kEvictionBytes);
+  TimeEachWalk(measurement, [&] {
+    for (size_t i = 0; i < memory.size(); i += 64) ++memory[i];
+    CallThroughChain(chain, kTimers[0], &measurement);
+  });
+}
 
-// `walks` fixes how many are timed by hand; 0 leaves it to Google Benchmark.
-// (It would go on until the walks alone fill its minimum time.)
-void Register(const char* stack, Body body, const Walker& walker, size_t depth,
-              int walks) {
-  const std::string name = std::string("walk/") + walker.name + "/" + stack +
-                           "/" + std::to_string(depth);
-  auto run = [body, &walker, depth](benchmark::State& state) {
-    RunOnOwnThread([&] {
-      InitThread();
-      const Recording recording;
-      Measurement measurement{state, walker};
-      body(measurement, depth);
-      state.counters["frames"] = static_cast<double>(measurement.frames);
-    });
+// Frames that are the timing function's and those of a chain below the rest.
+void LoopOverTops(const void* const*) {
+  Measurement& measurement = Here();
+  size_t walks = 0;
+  const auto walk = [&] {
+    const size_t number = walks++;
+    CallThroughChain(measurement.tops[number % kTops],
+                     kTimers[number % kTimers.size()], &measurement);
   };
-  auto* registered = benchmark::RegisterBenchmark(name.c_str(), run);
-  if (walks > 0) registered->UseManualTime()->Iterations(walks);
+  for (size_t i = 0; i < kTops; ++i) walk();
+  TimeEachWalk(measurement, walk);
+}
+
+void ChangingTops(Measurement& measurement, size_t changing, size_t depth) {
+  for (uint64_t i = 0; i < kTops; ++i) {
+    measurement.tops.push_back(
+        MakeChain(Layout::kMixed, changing - 1, kSeed + 1 + i));
+  }
+  CallThroughChain(MakeChain(Layout::kMixed, depth - changing, kSeed),
+                   LoopOverTops, &measurement);
+}
+
+struct Row {
+  std::string stack;
+  size_t depth;
+  int times;  // that it is timed
+  std::function<void(Measurement& measurement)> body;
+  // What must be right for it to be timed.
+  Layout layout = Layout::kMixed;
+  Point point = Point::kHere;
+};
+
+std::vector<Row> DepthRows() {
+  std::vector<Row> rows;
+  for (size_t depth : {10, 30, 100, 1000}) {
+    const int times = depth == 1000 ? 200 : 2000;
+    rows.push_back(
+        {"same", depth, times / 4,
+         [depth](Measurement& measurement) { Same(measurement, depth); }});
+    rows.push_back({"warm", depth, times, [depth](Measurement& measurement) {
+                      Warm(measurement, Layout::kMixed, depth);
+                    }});
+  }
+  for (size_t depth : {30, 100}) {
+    for (size_t changing : {1, 3, 10}) {
+      rows.push_back({"top" + std::to_string(changing), depth, 2000,
+                      [changing, depth](Measurement& measurement) {
+                        ChangingTops(measurement, changing, depth);
+                      }});
+    }
+    rows.push_back({"random", depth, 5000, [depth](Measurement& measurement) {
+                      Random(measurement, depth);
+                    }});
+  }
+  rows.push_back({"evicted", 30, 300,
+                  [](Measurement& measurement) { Evicted(measurement, 30); }});
+  return rows;
+}
+
+std::vector<Row> LayoutRows() {
+  struct Kind {
+    const char* name;
+    Layout layout;
+    Point point = Point::kHere;
+  };
+  std::vector<Row> rows;
+  for (const Kind& kind : {Kind{"rsp", Layout::kRsp},
+                           {"rbp", Layout::kRbp},
+                           {"alloca", Layout::kAlloca},
+                           {"realigned", Layout::kRealigned},
+                           {"cxx", Layout::kCxx},
+                           {"signal", Layout::kSignal},
+                           {"leaf", Layout::kMixed, Point::kLeaf},
+                           {"stub", Layout::kMixed, Point::kStub}}) {
+    rows.push_back({kind.name, 30, 2000,
+                    [kind](Measurement& measurement) {
+                      measurement.point = kind.point;
+                      Warm(measurement, kind.layout, 30);
+                    },
+                    kind.layout, kind.point});
+  }
+  return rows;
+}
+
+// A walker that cannot begin elsewhere than where it is called.
+bool IsApplicable(const Walker& walker, const Row& row) {
+  return row.point == Point::kHere || walker.takes_context;
+}
+
+void Run(benchmark::State& state, const Walker& walker, const Row& row) {
+  std::optional<Recording> recording;
+  if (&walker == &kSampler) recording.emplace();
+  RunOnOwnThread([&] {
+    InitThread();
+    if (&walker != &kSampler &&
+        !IsRight(walker, row.layout, row.point, row.depth)) {
+      if (&walker == &kUnspool) Fail("ours differs from libgcc's");
+      state.SkipWithError("differs from libgcc's");
+      return;
+    }
+    if (recording) recording->EnterThread();
+    Measurement measurement{state, walker};
+    row.body(measurement);
+    if (recording) recording->LeaveThread();
+    state.counters["frames"] = static_cast<double>(measurement.frames);
+    state.counters["median_ns"] = measurement.MedianNs();
+  });
+}
+
+void Register(const Walker& walker, const Row& row) {
+  const std::string name = std::string("walk/") + walker.name + "/" +
+                           row.stack + "/" + std::to_string(row.depth);
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [&walker, row](benchmark::State& state) { Run(state, walker, row); })
+      ->UseManualTime()
+      ->Iterations(row.times);
 }
 
 }  // namespace
 
 void RegisterWalks() {
-  std::vector<const Walker*> walkers;
-  for (const Walker& walker : kWalkers) walkers.push_back(&walker);
+  std::vector<const Walker*> walkers(kWalkers.begin(), kWalkers.end());
   walkers.push_back(&kSampler);
+  for (const Walker* walker : walkers) walker->init();
+  InitSignal();
+  std::vector<Row> rows = DepthRows();
+  for (Row& row : LayoutRows()) rows.push_back(std::move(row));
   for (const Walker* walker : walkers) {
-    for (size_t depth : {10, 30, 100, 1000}) {
-      Register("same", Same, *walker, depth, 0);
+    for (const Row& row : rows) {
+      if (IsApplicable(*walker, row)) Register(*walker, row);
     }
-    for (size_t depth : {30, 100}) {
-      Register("random", Random, *walker, depth, 20000);
-    }
-    Register("evicted", Evicted, *walker, 30, 300);
   }
-}
-
-void CheckWalks() {
-  RunOnOwnThread([] {
-    InitThread();
-    for (size_t depth : {1, 10, 30, 100, 1000}) CheckDepth(depth);
-  });
 }
 
 }  // namespace unspool::bench

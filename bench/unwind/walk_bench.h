@@ -1,14 +1,13 @@
-// The walk benchmarks, for main() to check and register.
+// The walk benchmarks, for main() to register.
 
 #ifndef UNSPOOL_BENCH_UNWIND_WALK_BENCH_H_
 #define UNSPOOL_BENCH_UNWIND_WALK_BENCH_H_
 
 namespace unspool::bench {
 
-// Compares what all walkers give on stacks of every depth; a difference ends
-// the program with status 1 and a line that says which.
-void CheckWalks();
-
+// Each begins with a check that the walker gives on such stacks what libgcc's
+// gives: a difference of ours ends the program with status 1 and a line, a peer
+// that differs is not timed and says so in the results.
 void RegisterWalks();
 
 }  // namespace unspool::bench

@@ -3,6 +3,8 @@
 #ifndef UNSPOOL_BENCH_UNWIND_WALKERS_H_
 #define UNSPOOL_BENCH_UNWIND_WALKERS_H_
 
+#include <ucontext.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,29 +15,55 @@
 namespace unspool::bench {
 
 // Writes PCs of the calling thread's stack, leaf first, and gives their number.
-// Where the walk begins (in the walker or its caller) is each walker's affair;
-// from the caller's caller on all give the same return addresses.
-using WalkFunction = size_t (*)(std::span<uint64_t> pcs);
+// Begins at `context`, which is as a signal handler gets it, or at itself: from
+// the caller's caller on all give the same return addresses.
+using WalkFunction = size_t (*)(const ucontext_t& context,
+                                std::span<uint64_t> pcs);
 
 struct Walker {
   const char* name;
   WalkFunction walk;
+  // Makes it ready, or ends the program with a message. Once, before any walk.
+  void (*init)();
+  bool takes_context;     // begins at `context`
+  bool by_frame_pointer;  // skips the function that a signal interrupted
 };
 
-// Ours is the last.
-inline constexpr size_t kWalkerCount = 4;
-extern const std::array<Walker, kWalkerCount> kWalkers;
+extern const Walker kUnspool;
+extern const Walker kFramePointer;  // the least that a walk can do
+// libunwind: what gives its PCs fastest, and what a handler can use.
+extern const Walker kUnwBacktrace;
+extern const Walker kUnwStep;
+extern const Walker kLibgcc;  // _Unwind_Backtrace
+extern const Walker kGlibc;   // backtrace()
+extern const Walker kAbseil;  // GetStackTrace()
+extern const Walker kLibdw;
 
-// Takes libgcc's _Unwind_Backtrace from its own handle and starts our unwinder;
-// ends the program with a message if either fails. Once, before any walk.
-void InitWalkers();
+extern const std::array<const Walker*, 8> kWalkers;
+
+// Registers of the calling function in `context`, as far as functions preserve
+// them.
+[[gnu::always_inline]] inline void CaptureContext(ucontext_t& context) {
+  const unwind::Registers here = unwind::Registers::Here();
+  greg_t* const to = context.uc_mcontext.gregs;
+  for (const auto& [from, index] :
+       std::array<std::array<int, 2>, 8>{{{3, REG_RBX},
+                                          {6, REG_RBP},
+                                          {7, REG_RSP},
+                                          {12, REG_R12},
+                                          {13, REG_R13},
+                                          {14, REG_R14},
+                                          {15, REG_R15},
+                                          {16, REG_RIP}}}) {
+    to[index] = static_cast<greg_t>(here.Get(static_cast<size_t>(from)));
+  }
+}
 
 // Notes the calling thread's stack bounds for our walker. Once per thread.
 void InitThread();
 
 // What our walker uses, for who goes on from there.
 unwind::SelfUnwinder& self_unwinder();
-const unwind::StackBounds& thread_bounds();
 
 // One line on stderr and status 1.
 [[noreturn]] void Fail(const char* what);

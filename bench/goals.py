@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Prints each goal beside the figure that was measured last, and writes them to
+results/goals.json.
+
+    goals.py BUILD
+
+Reads what the scripts of bench/ have saved in BUILD/results; a goal that none
+of them has measured says which command does.
+"""
+
+import argparse
+import dataclasses
+
+import paired
+
+
+@dataclasses.dataclass
+class Goal:
+    what: str
+    against: str
+    limit: float
+    unit: str = "x"
+    at_least: bool = False
+    value: float = None
+    command: str = "scripts/bench walks"
+
+    def verdict(self):
+        if self.value is None:
+            return f"not measured: {self.command}"
+        if self.at_least:
+            return "met" if self.value >= self.limit else "missed"
+        return "met" if self.value <= self.limit else "missed"
+
+
+def ratio(cells, peer):
+    """Ours / the peer's; None where either is not there, or wrong."""
+    values = [(cells or {}).get(walker) for walker in ("unspool", peer)]
+    if not all(isinstance(value, float) for value in values):
+        return None
+    return values[0] / values[1]
+
+
+def walk_goals(walks):
+    walks = walks or {}
+    for depth in (30, 100, 1000):
+        yield Goal(f"like the last stack, depth {depth}", "frame pointers", 1.0,
+                   value=ratio(walks.get(f"same/{depth}"), "frame_pointer"))
+    for depth in (10, 30, 100, 1000):
+        yield Goal(f"warm rules, new stack, depth {depth}", "unw_backtrace",
+                   0.9 if depth == 1000 else 0.75,
+                   value=ratio(walks.get(f"warm/{depth}"), "unw_backtrace"))
+    for depth in (30, 100):
+        yield Goal(f"5,000 functions at random, depth {depth}", "unw_backtrace",
+                   0.7, value=ratio(walks.get(f"random/{depth}"),
+                                    "unw_backtrace"))
+    yield Goal("16 MB touched in between, depth 30", "unw_backtrace", 0.7,
+               value=ratio(walks.get("evicted/30"), "unw_backtrace"))
+    for stack, what, limit in (("same", "like the last", 150),
+                               ("warm", "warm", 300),
+                               ("evicted", "caches evicted", 1000)):
+        yield Goal(f"handler, depth 30, {what}", "", limit, unit="ns",
+                   value=walks.get(f"{stack}/30", {}).get("sample"))
+
+
+def cold_goals(cold):
+    ours = (cold or {}).get("unspool", {})
+    frame_ns = {walker: one["frame_ns"] for walker, one in (cold or {}).items()}
+    yield Goal("never-seen code, fresh process", "libgcc", 0.5,
+               value=ratio(frame_ns, "libgcc"))
+    yield Goal("start of the unwinder", "", 1.0, unit="ms",
+               value=ours["start_ns"] / 1e6 if ours else None)
+
+
+def harm_goals(harm):
+    command = "scripts/bench harm"
+    if harm is None:
+        yield Goal("throw, dlopen, thread rates at 4 kHz", "empty handler", 0.95,
+                   at_least=True, command=command)
+    for one in harm or ():
+        yield Goal(f"{one['activity']} rate at {one['frequency']} Hz, "
+                   f"{one['engine']}", "empty handler", 0.95, at_least=True,
+                   value=paired.ratio_of(one["pairs"])[0], command=command)
+
+
+def print_goals(goals):
+    print(f"{'what':48}{'against':16}{'figure':>10}{'goal':>12}  verdict")
+    for goal in goals:
+        figure = "-" if goal.value is None else f"{goal.value:.3g} {goal.unit}"
+        sign = ">=" if goal.at_least else "<="
+        bound = f"{sign} {goal.limit:g} {goal.unit}"
+        print(f"{goal.what:48}{goal.against:16}{figure:>10}{bound:>12}  "
+              f"{goal.verdict()}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("build")
+    build = parser.parse_args().build
+    goals = [*walk_goals(paired.load(build, "walks")),
+             *cold_goals(paired.load(build, "cold")),
+             *harm_goals(paired.load(build, "harm"))]
+    print_goals(goals)
+    paired.save(build, "goals", [{**dataclasses.asdict(goal),
+                                  "verdict": goal.verdict()} for goal in goals])
+
+
+if __name__ == "__main__":
+    main()

@@ -5,26 +5,11 @@
 
 #include <cstring>
 
+#include "unwind/hash_bytes.h"
 #include "unwind/module_path.h"
 
 namespace unspool::unwind {
 namespace {
-
-// FNV-1a's idea, eight bytes at a time.
-uint64_t HashBytes(std::span<const uint8_t> bytes, uint64_t hash) {
-  constexpr uint64_t kPrime = 0x100000001b3;
-  size_t i = 0;
-  for (; i + sizeof(uint64_t) <= bytes.size(); i += sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, &bytes[i], sizeof(word));
-    hash = (hash ^ word) * kPrime;
-    hash ^= hash >> 29;
-  }
-  for (; i < bytes.size(); ++i) hash = (hash ^ bytes[i]) * kPrime;
-  return hash;
-}
-
-constexpr uint64_t kHashSeed = 0xcbf29ce484222325;
 
 // Of a module's first page: program headers, and the notes behind them.
 constexpr size_t kImprintBytes = 1024;
@@ -146,7 +131,7 @@ LaterModules::Found LaterModules::Find(uint64_t pc, WalkScratch& scratch) {
     scratch.checked[scratch.checked_count++] = {identity.place.start,
                                                 identity.place.end, id};
   }
-  return {&record->loaded, id};
+  return {Get(id), id};
 }
 
 // Compares fingerprints, describes the module if it is new, and notes the
@@ -323,7 +308,21 @@ const LoadedModule* LaterModules::Get(ModuleId id) const {
   if (id < first_id_ || id - first_id_ >= kCapacity) return nullptr;
   const Record& record = records_[id - first_id_];
   if (!record.ready.load(std::memory_order_acquire)) return nullptr;  // I1
-  return &record.loaded;
+  const LoadedModule* completed =
+      record.completed.load(std::memory_order_acquire);  // I5
+  return completed != nullptr ? completed : &record.loaded;
+}
+
+bool LaterModules::Complete(ModuleId id, const LoadedModule* module) {
+  const LoadedModule* none = nullptr;
+  return records_[id - first_id_].completed.compare_exchange_strong(
+      none, module, std::memory_order_release,
+      std::memory_order_relaxed);  // I5
+}
+
+bool LaterModules::IsCompleted(ModuleId id) const {
+  return records_[id - first_id_].completed.load(std::memory_order_relaxed) !=
+         nullptr;
 }
 
 uint32_t LaterModules::count() const {

@@ -16,8 +16,8 @@
 //
 // Invariants
 //   I1. A record is written by the thread that claimed it, and not changed
-//   after
-//       it is published: `ready` stored with release, loaded with acquire.
+//       after it is published (`ready` stored with release, loaded with
+//       acquire), but for I4 and I5.
 //   I2. A bucket goes from 0 to a record's number once, by CAS (release), after
 //       that record is ready.
 //   I3. An id is never reused. What comes back at the same place with the same
@@ -26,6 +26,8 @@
 //       generation the fingerprint was last compared. They are stored after the
 //       comparison, and only if the generation did not change meanwhile. A
 //       reader that sees halves of two such notes compares once more.
+//   I5. `completed` goes from nullptr to a module that is not changed any more,
+//       once, with release.
 
 #ifndef UNSPOOL_UNWIND_LATER_MODULES_H_
 #define UNSPOOL_UNWIND_LATER_MODULES_H_
@@ -102,6 +104,13 @@ class LaterModules {
 
   // nullptr if the id was not given out here. Async-signal-safe.
   const LoadedModule* Get(ModuleId id) const;
+
+  // From now on `module`, which must live as long as this table, is what is
+  // known of the module with this id: the same with more unwind data. False,
+  // and nothing changes, if that was done before. Async-signal-safe.
+  bool Complete(ModuleId id, const LoadedModule* module);
+  bool IsCompleted(ModuleId id) const;
+
   // Ids given out. Async-signal-safe.
   uint32_t count() const;
 
@@ -118,6 +127,7 @@ class LaterModules {
     uint64_t fingerprint;
     uint64_t imprint;
     LoadedModule loaded;
+    std::atomic<const LoadedModule*> completed;
   };
   // Hashes of a module's bytes: of all that tells it apart, and of its first
   // kilobyte.

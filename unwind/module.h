@@ -45,7 +45,8 @@ struct Module {
   // No ELF object, but code that was registered (registered_code.h); `path` is
   // its name.
   bool is_registered = false;
-  // Mapped for the life of the process: its CFI may be read by plain loads.
+  // Mapped for the life of the process: its CFI may be read by plain loads. Of
+  // others, handlers read by copies.
   bool is_pinned = false;
   uint8_t segment_count = 0;
   std::array<Segment, kMaxSegments> segments{};

@@ -93,12 +93,7 @@ void Complete(StartupObject* object, bool is_static, AddSources add_from_files,
   module.path = PathOf(*object, paths);
   module.is_libc_or_loader =
       IsLibcOrLoaderPath(module.path) || (module.is_main && is_static);
-  MappedSource source(loaded);
-  DescribeContents(source, &loaded);
-  AddIndexes(&loaded);
-  if (add_from_files == nullptr) return;
-  add_from_files(&loaded);
-  AddIndexes(&loaded);
+  DescribeUnwindData(add_from_files, &loaded);
 }
 
 // Few, and nearly sorted the other way round.
@@ -112,6 +107,15 @@ void SortByStart(std::span<LoadedModule> modules) {
 }
 
 }  // namespace
+
+void DescribeUnwindData(AddSources add_from_files, LoadedModule* loaded) {
+  MappedSource source(*loaded);
+  DescribeContents(source, loaded);
+  AddIndexes(loaded);
+  if (add_from_files == nullptr) return;
+  add_from_files(loaded);
+  AddIndexes(loaded);
+}
 
 bool TakeModuleSnapshot(AddSources add_from_files, ModuleSnapshot* snapshot) {
   ObjectList list = {MapArray<StartupObject>(kMaxObjects)};

@@ -7,9 +7,15 @@
 
 namespace unspool::unwind {
 
-// Adds what only the files of a pinned module hold to its sources: see
+// Adds what only the files of a module hold to its sources: see
 // unwind/load/own_cfi.h, which this library does not know.
 using AddSources = void (*)(LoadedModule* loaded);
+
+// Fills in the rest of `loaded`, whose segments and path are described: its
+// unwind data, with an index where there is no search table. `add_from_files`
+// is asked, unless it is null. The module must stay mapped during the call.
+// Not async-signal-safe: allocates by mmap, reads files.
+void DescribeUnwindData(AddSources add_from_files, LoadedModule* loaded);
 
 // The pinned ones among the modules that are loaded now, described. What is not
 // pinned is left to be found as a later module.

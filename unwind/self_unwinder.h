@@ -51,6 +51,13 @@ class SelfUnwinder {
   // Not async-signal-safe: takes the loader's lock, allocates by mmap.
   [[nodiscard]] InitStatus Init(AddSources add_from_files = nullptr);
 
+  // Gives the modules that were loaded since the last call, and are not pinned,
+  // what handlers cannot get: an index where there is no search table, and what
+  // `add_from_files` adds. False: none was loaded. To be called after loading;
+  // before Init() it does nothing. One caller at a time.
+  // Not async-signal-safe: takes the loader's lock, allocates by mmap.
+  bool CompleteLaterModules(AddSources add_from_files);
+
   // kFresh looks each frame's rule up in the unwind data, whatever the cache
   // says, and counts where that is wrong (WalkCounters): for audits.
   enum class RuleUse : uint8_t { kCached, kFresh };

@@ -34,11 +34,18 @@ SelfUnwinder::InitStatus SelfUnwinder::Init(AddSources add_from_files) {
   // that no module has takes the other way through the loader.
   std::array<Frame, 64> frames;
   const Registers here = Registers::Here();
-  Walk(here, StackBounds(), state->warm_up, frames);
+  Walk(here, StackBounds(), state->setup, frames);
   Registers nowhere = here;
   nowhere.Set(NativeArch::kRa, 0);
-  Walk(nowhere, StackBounds(), state->warm_up, frames);
+  Walk(nowhere, StackBounds(), state->setup, frames);
   return InitStatus::kOk;
+}
+
+bool SelfUnwinder::CompleteLaterModules(AddSources add_from_files) {
+  SelfUnwinderState* state = state_.load(std::memory_order_acquire);
+  return state != nullptr && state->later_setup.CompleteNewModules(
+                                 add_from_files, state->modules,
+                                 state->later_modules, state->setup);
 }
 
 }  // namespace unspool::unwind

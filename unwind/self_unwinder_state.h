@@ -4,6 +4,7 @@
 #define UNSPOOL_UNWIND_SELF_UNWINDER_STATE_H_
 
 #include "unwind/later_modules.h"
+#include "unwind/later_setup.h"
 #include "unwind/module_snapshot.h"
 #include "unwind/rule_cache.h"
 #include "unwind/walk_scratch.h"
@@ -14,8 +15,9 @@ namespace unspool::unwind {
 struct SelfUnwinderState {
   ModuleSnapshot modules;
   LaterModules later_modules;
+  LaterSetup later_setup;
   RuleCache rules;
-  WalkScratch warm_up;  // for Init()'s own walk
+  WalkScratch setup;  // for what runs in no handler
 };
 
 }  // namespace unspool::unwind

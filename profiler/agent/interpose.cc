@@ -1,8 +1,8 @@
 // The libc functions that libunspool.so stands in front of: pthread_create, so
-// that a thread is sampled from its first instruction on; dlclose, as a hint to
-// the unwinder; sigaction and signal, so that a program that sets a handler for
-// our signal gets its own signals and not our ticks. What bypasses them (libc's
-// own calls, a program that linked first) is noticed in other ways.
+// that a thread is sampled from its first instruction on; sigaction and signal,
+// so that a program that sets a handler for our signal gets its own signals and
+// not our ticks. What bypasses them (libc's own calls, a program that linked
+// first) is noticed in other ways.
 //
 // Not part of libunspool.a, where a second definition of them could not be
 // linked.
@@ -23,13 +23,11 @@ namespace {
 constinit NextFunction<int (*)(pthread_t*, const pthread_attr_t*,
                                void* (*)(void*), void*)>
     next_pthread_create("pthread_create");
-constinit NextFunction<int (*)(void*)> next_dlclose("dlclose");
 constinit NextFunction<sighandler_t (*)(int, sighandler_t)> next_signal(
     "signal");
 
 [[gnu::constructor]] void FindNextFunctions() {
   next_pthread_create.get();
-  next_dlclose.get();
   next_signal.get();
 }
 
@@ -42,6 +40,7 @@ UNSPOOL_EXPORT int pthread_create(pthread_t* thread,
   namespace profiler = unspool::profiler;
   namespace collectors = unspool::collectors;
   const auto next = profiler::next_pthread_create.get();
+  profiler::GetSession().LookAtModulesLoadedByName();
   collectors::SamplingEngine& engine = profiler::GetSession().engine();
   collectors::ThreadState* state = engine.PrepareThread(
       {routine, argument}, collectors::RequestedStack(attributes));
@@ -53,15 +52,6 @@ UNSPOOL_EXPORT int pthread_create(pthread_t* thread,
     engine.AbandonThread(*state);
     profiler::GetSession().wall_clock().AbandonThread();
   }
-  return result;
-}
-
-UNSPOOL_EXPORT int dlclose(void* handle) {
-  namespace profiler = unspool::profiler;
-  unspool::unwind::SelfUnwinder& unwinder = profiler::GetSession().unwinder();
-  unwinder.BeginUnload();
-  const int result = profiler::next_dlclose.get()(handle);
-  unwinder.EndUnload();
   return result;
 }
 

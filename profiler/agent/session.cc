@@ -17,7 +17,6 @@
 #include "profiler/agent/profile_file.h"
 #include "profiler/agent/sandbox.h"
 #include "profiler/agent/sees_exec.h"
-#include "unwind/load/own_cfi.h"
 
 // ThreadSanitizer's, if it is in the program.
 extern "C" [[gnu::weak]] void __tsan_init();
@@ -204,9 +203,7 @@ Problem Session::MapSpool(const SpoolFile& file) {
 
 Problem Session::StartEngine(const Settings& settings,
                              const sigset_t& own_mask) {
-  const unwind::AddSources add_from_files =
-      IsAllowed(OptionalCall::kFiles) ? &unwind::AddCfiFromFiles : nullptr;
-  if (unwinder_.Init(add_from_files) != unwind::SelfUnwinder::InitStatus::kOk) {
+  if (!PrepareUnwinder()) {
     return MakeProblem(ENOMEM, "not enough memory for the unwinder");
   }
   recorder_.Begin(unwinder_, writer_);

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "collectors/engine_choice.h"
@@ -82,6 +83,17 @@ class Session {
   collectors::EngineChoice engine_choice() const { return engine_choice_; }
   unwind::SelfUnwinder& unwinder() { return unwinder_; }
 
+  // After something was loaded, or may have been: gives unwind data to what has
+  // it in files only, or without a search table. Waits for nobody: who comes
+  // while another thread does this leaves it to that one.
+  // Not async-signal-safe: takes the loader's lock, reads files.
+  void LookAtLoadedModules();
+  // The same where a library was loaded by its name alone since (dlopen()).
+  void NoteLoadByName() { has_loaded_by_name_.store(true); }
+  void LookAtModulesLoadedByName() {
+    if (has_loaded_by_name_.load()) LookAtLoadedModules();
+  }
+
   // As in unspool.h: 0 or a handle, or a negative errno.
   // Not async-signal-safe: take a lock.
   int RegisterCode(uint64_t start, uint64_t size, const char* name);
@@ -110,6 +122,8 @@ class Session {
   Problem MapSpool(const SpoolFile& file);
   bool has_nothing_to_write() const;
   bool StandsInForTool() const;
+  bool PrepareUnwinder();
+  void CompleteModules();
   Problem StartEngine(const Settings& settings, const sigset_t& own_mask);
   Problem StartWallClock(const sigset_t& own_mask);
   void SayWithoutEvent();
@@ -119,6 +133,9 @@ class Session {
 
   collectors::TryLock lock_;
   collectors::TryLock registration_lock_;
+  collectors::TryLock module_lock_;
+  std::atomic<bool> wants_module_look_{false};
+  std::atomic<bool> has_loaded_by_name_{false};
   bool has_fork_handler_ = false;
   bool is_recording_ = false;
   bool is_for_tool_ = false;  // the tool keeps the spool and writes the profile

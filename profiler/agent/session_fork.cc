@@ -15,6 +15,7 @@ void Session::AfterForkInChild() {
   const collectors::SignalBlock signals;
   // Another thread of the parent may have held it.
   lock_.ForgetAfterFork();
+  module_lock_.ForgetAfterFork();
   is_first_process_ = false;
   if (is_recording_ && !ContinueAfterFork(signals.previous())) {
     ForgetAfterFork();

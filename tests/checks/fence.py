@@ -19,6 +19,7 @@ SETUP_SOURCES = (
     "profiler/*",
     "unwind/load/*",
     "unwind/fde_index.*",
+    "unwind/later_setup.*",
     "unwind/module_setup.*",
     "unwind/own_files.*",
     "unwind/self_unwinder_setup.*",

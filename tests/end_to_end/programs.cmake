@@ -151,6 +151,14 @@ e2e_build(chain_no_cfi ${gcc} SOURCES chain.c chain_inner.c
   FLAGS -O2 -fno-asynchronous-unwind-tables -fno-exceptions)
 e2e_build(chain_old_frames ${gcc} SOURCES chain.c chain_inner.c
   FLAGS -O0 -g -fno-asynchronous-unwind-tables)
+# The same as a library that is loaded later.
+set(plugin SOURCES chain.c chain_inner.c
+  FLAGS -O2 -g -fPIC -shared -Dmain=chain_main)
+e2e_build(libchain.so ${gcc} ${plugin})
+e2e_build(libchain_no_hdr.so ${gcc} ${plugin} -Wl,--no-eh-frame-hdr)
+e2e_build(libchain_debug_frame.so ${gcc} ${plugin}
+  -fno-asynchronous-unwind-tables)
+e2e_build(chain_plugin ${gcc} FLAGS -O2 ${rpath} SOURCES chain_plugin.c)
 e2e_build(huge_text ${gcc} SOURCES chain.c chain_inner.c huge_text.c
   FLAGS -O2 -g)
 # Three executable segments; one of them 5 GiB behind the others, which no

@@ -41,11 +41,19 @@ class Case(harness.Case):
 
     def record_and_check(self, *programs):
         for program in programs:
-            with self.subTest(program):
-                argv = [os.path.join(harness.PROGRAMS, program), "0.7"]
-                run = self.record(argv, name=os.path.basename(program) + ".gz")
-                self.assert_unchanged(run, self.run_plain(argv))
-                self.check(run)
+            self.run_and_check([os.path.join(harness.PROGRAMS, program)])
+
+    def load_and_check(self, *libraries):
+        for library in libraries:
+            self.run_and_check([harness.program("chain_plugin"), library])
+
+    def run_and_check(self, argv):
+        name = os.path.basename(argv[-1])
+        with self.subTest(name):
+            argv = [*argv, "0.7"]
+            run = self.record(argv, name=name + ".gz")
+            self.assert_unchanged(run, self.run_plain(argv))
+            self.check(run)
 
     def tool(self, *command):
         subprocess.run(command, check=True, cwd=self.dir, timeout=60)
@@ -118,14 +126,23 @@ class EC03DebugFrameTest(Case):
         self.check(self.record([program, "0.7"], prefix=prefix))
 
 
+    def test_in_a_library_that_is_loaded(self):
+        library = self.copy("libchain_debug_frame.so")
+        self.load_and_check(library)
+        self.tool("objcopy", "--only-keep-debug", library, "kept.debug")
+        self.tool("strip", library)
+        self.tool("objcopy", "--add-gnu-debuglink=kept.debug", library)
+        self.load_and_check(library)
+
+
 class EC04NoSearchTableTest(Case):
     """.eh_frame_hdr is missing, empty, damaged or has no table."""
 
-    def changed(self, name, change):
-        """A copy of the program `chain`, changed at its .eh_frame_hdr:
+    def changed(self, name, change, of="chain"):
+        """A copy of a program or library, changed at its .eh_frame_hdr:
         change(bytes, offset of the program header, of the contents)."""
         path = os.path.join(self.dir, name)
-        shutil.copy(harness.program("chain"), path)
+        shutil.copy(harness.program(of), path)
         with open(path, "r+b") as file:
             data = bytearray(file.read())
             first, = struct.unpack_from("<Q", data, 32)
@@ -138,20 +155,34 @@ class EC04NoSearchTableTest(Case):
             file.write(data)
         return path
 
+    @staticmethod
+    def omit_table(data, header, at):
+        data[at + 3] = 0xFF
+
+    @staticmethod
+    def empty(data, header, at):
+        struct.pack_into("<QQ", data, header + 32, 0, 0)
+
+    @staticmethod
+    def zero(data, header, at):
+        data[at:at + 8] = bytes(8)
+
     def test_an_index_is_built(self):
-        def omit_table(data, header, at):
-            data[at + 3] = 0xFF
-
-        def empty(data, header, at):
-            struct.pack_into("<QQ", data, header + 32, 0, 0)
-
-        def zero(data, header, at):
-            data[at:at + 8] = bytes(8)
-
         self.record_and_check("chain_no_eh_frame_hdr",
-                              self.changed("omit_table", omit_table),
-                              self.changed("empty", empty),
-                              self.changed("zero", zero))
+                              self.changed("omit_table", self.omit_table),
+                              self.changed("empty", self.empty),
+                              self.changed("zero", self.zero))
+
+    def test_an_index_is_built_of_a_library_that_is_loaded(self):
+        of = "libchain.so"
+        self.load_and_check(harness.program("libchain_no_hdr.so"),
+                            self.changed("omit_table", self.omit_table, of),
+                            self.changed("empty", self.empty, of),
+                            self.changed("zero", self.zero, of))
+
+    def test_a_library_is_found_along_its_caller(self):
+        # By DT_RUNPATH of the program, not of the agent.
+        self.load_and_check("libchain_no_hdr.so")
 
     def test_without_section_headers(self):
         def cut(data, header, at):

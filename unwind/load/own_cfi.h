@@ -9,10 +9,10 @@
 
 namespace unspool::unwind {
 
-// Adds what the files of `loaded`, a pinned module whose .eh_frame has been
-// looked for, have beyond its sources: without indexes, and copied, for the
-// life of the process, if it is not mapped. Nothing is added from a file of
-// another build than the module, or that is damaged.
+// Adds what the files of `loaded`, whose .eh_frame has been looked for, have
+// beyond its sources: without indexes, and copied, for the life of the process,
+// if it is not mapped. Nothing is added from a file of another build than the
+// module, or that is damaged. The module must stay mapped during the call.
 //
 // A debug file is looked for only if the module's file has no .debug_frame, and
 // the sources do not cover most of its code: the checksum of .gnu_debuglink is

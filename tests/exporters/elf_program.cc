@@ -106,8 +106,9 @@ std::vector<uint64_t> FunctionAddresses(const std::string& path,
     }
   }
   std::ranges::sort(addresses);
-  const auto repeated = std::ranges::unique(addresses);
-  addresses.erase(repeated.begin(), repeated.end());
+  // Not std::ranges::unique: clang 14 cannot compile libstdc++'s subrange.
+  addresses.erase(std::unique(addresses.begin(), addresses.end()),
+                  addresses.end());
   return addresses;
 }
 

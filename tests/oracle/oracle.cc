@@ -6,9 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tests/oracle/gdb_walk.h"
 #include "tests/oracle/libunwind_walk.h"
 #include "tests/oracle/names.h"
 #include "tests/oracle/referee.h"
@@ -36,7 +38,8 @@ class Trial {
         remote_("remote", options.examples, names_),
         waiting_("waiting", options.examples, names_),
         libunwind_("libunwind", options.examples, names_),
-        libdw_("libdw", options.examples, names_) {}
+        libdw_("libdw", options.examples, names_),
+        gdb_("gdb", options.examples, names_) {}
 
   // 0: all stacks were right or said what they lack. 1: some were wrong.
   int Run() {
@@ -50,7 +53,7 @@ class Trial {
       wrong += referee->tally().count(Verdict::kWrong);
     }
     if (options_.peers_every != 0) {
-      for (Referee* referee : {&libunwind_, &libdw_}) {
+      for (Referee* referee : {&libunwind_, &libdw_, &gdb_}) {
         referee->Finish();
         referee->tally().Print(stdout);
       }
@@ -86,9 +89,12 @@ class Trial {
   void AskPeers(const Thread& thread, bool has_left) {
     libunwind_.AfterStep(thread, has_left);
     libdw_.AfterStep(thread, has_left);
+    gdb_.AfterStep(thread, has_left);
     if (count_ % options_.peers_every != 0) return;
     libunwind_.Add(thread, unwinder_.Walk(thread.tid));
     libdw_.Add(thread, names_.WalkByLibdw(thread.tid));
+    if (!gdb_walk_) gdb_walk_.emplace(tracer_.target(), thread.registers);
+    gdb_.Add(thread, gdb_walk_->Walk(thread.registers));
   }
 
   void ForgetOldMaps() {
@@ -96,17 +102,20 @@ class Trial {
     seen_changes_ = tracer_.map_changes();
     names_.Forget();
     unwinder_.Forget();
+    if (gdb_walk_) gdb_walk_->Forget();
   }
 
   const Options& options_;
   Tracer tracer_;
   Names names_;
   LibunwindWalk unwinder_;
+  std::optional<GdbWalk> gdb_walk_;
   Referee handler_;
   Referee remote_;
   Referee waiting_;  // with PC and SP alone, as the kernel tells them
   Referee libunwind_;
   Referee libdw_;
+  Referee gdb_;
   uint64_t count_ = 0;
   uint64_t seen_changes_ = 0;
 };
@@ -118,7 +127,7 @@ int Main(int argc, char** argv) {
       ->required();
   app.add_option("--limit", options.limit, "instructions to stop after");
   app.add_option("--peers", options.peers_every,
-                 "ask libunwind and libdw at every Nth instruction");
+                 "ask libunwind, libdw and gdb at every Nth instruction");
   app.add_option("--examples", options.examples,
                  "stacks to show for each cause and function");
   app.add_option("command", options.command, "program and arguments")

@@ -44,6 +44,7 @@ bool ChangesMaps(uint64_t system_call) {
     case SYS_munmap:
     case SYS_mremap:
     case SYS_mprotect:
+    case Tracer::kSkip:
       return true;
     default:
       return false;
@@ -97,7 +98,7 @@ Tracer::Tracer(const std::vector<std::string>& argv, const std::string& agent)
   if (!WIFSTOPPED(status)) errx(2, "%s does not start", argv[0].c_str());
   ptrace(PTRACE_SETOPTIONS, target_.pid(), nullptr,
          PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEVFORK |
-             PTRACE_O_TRACEEXEC);
+             PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD);
   RunToEntry();
   if (exchange_ == 0) errx(2, "%s: cannot be preloaded into", argv[0].c_str());
   target_.ReadMaps();
@@ -111,6 +112,7 @@ Tracer::Tracer(const std::vector<std::string>& argv, const std::string& agent)
 
 Tracer::~Tracer() {
   kill(target_.pid(), SIGKILL);
+  for (const auto& [tid, thread] : threads_) kill(tid, SIGKILL);  // vfork's
   while (waitpid(-1, nullptr, __WALL) > 0) {
   }
 }
@@ -218,6 +220,8 @@ bool Tracer::Advance(Thread& thread) {
   const user_regs_struct before = thread.registers;
   const Flow flow = thread.flow;
   thread.registers = GetRegisters(thread.tid);
+  const bool is_system_call = flow == Flow::kSystemCall;
+  if (is_system_call && before.rax == kSkip) Skip(thread);
   const user_regs_struct& now = thread.registers;
   const auto read = [&](uint64_t at) { return target_.ReadWord(at); };
   bool has_left = false;
@@ -225,20 +229,40 @@ bool Tracer::Advance(Thread& thread) {
     thread.signal = 0;
   } else if (now.rip != before.rip || now.rsp != before.rsp) {
     thread.signal = 0;
-    if (flow == Flow::kSystemCall && before.rax == SYS_rt_sigreturn) {
+    if (is_system_call && before.rax == SYS_rt_sigreturn) {
       has_left = thread.shadow.EndInterrupt({now.rip, now.rsp}, read);
     } else {
       has_left = thread.shadow.Step({before.rip, before.rsp}, flow,
                                     {now.rip, now.rsp}, read);
     }
   }
-  if (flow == Flow::kSystemCall && ChangesMaps(before.rax)) {
+  if (is_system_call && ChangesMaps(before.rax)) {
     target_.ReadMaps();
     ++map_changes_;
   }
   thread.last_flow = flow;
   ReadFlow(thread);
   return has_left;
+}
+
+// Until the kSkip that is the second has been refused.
+void Tracer::Skip(Thread& thread) {
+  constexpr int kSystemCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
+  const uint64_t sp = thread.registers.rsp;
+  int signal = 0;
+  int to_come = 2;  // its entry and its exit
+  while (to_come > 0) {
+    int status = 0;
+    if (ptrace(PTRACE_SYSCALL, thread.tid, nullptr, signal) != 0 ||
+        waitpid(thread.tid, &status, __WALL) < 0 || !WIFSTOPPED(status)) {
+      errx(2, "the program ends while it is not stepped through");
+    }
+    signal = WSTOPSIG(status) == kSystemCallStop ? 0 : WSTOPSIG(status);
+    if (signal != 0) continue;
+    thread.registers = GetRegisters(thread.tid);
+    if (thread.registers.orig_rax == kSkip) --to_come;
+  }
+  if (thread.registers.rsp != sp) errx(2, "skip() is left in another frame");
 }
 
 // A handler begins with its signal's number and the ucontext_t that lies above

@@ -40,6 +40,10 @@ unwind::Registers ToRegisters(const user_regs_struct& user);
 
 class Tracer {
  public:
+  // What a program does between two of these, which are no system calls, is not
+  // stepped through: subjects/skip.h.
+  static constexpr uint64_t kSkip = 0x5c1b;
+
   // Called after each instruction, while the thread is stopped. `has_left`: it
   // has left frames without returning from them. False: that is enough.
   using OnStep = std::function<bool(const Thread& thread, bool has_left)>;
@@ -74,6 +78,7 @@ class Tracer {
   void AddThread(pid_t tid, const Thread& creator);
   void FinishThread(pid_t tid, int status);
   bool Advance(Thread& thread);
+  void Skip(Thread& thread);
   bool EnterHandler(Thread& thread, const user_regs_struct& now);
   void ReadFlow(Thread& thread);
   void Resume(Thread& thread, int signal);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include "unwind/dynamic_symbol.h"
 #include "unwind/hash_bytes.h"
 #include "unwind/mapped_memory.h"
 
@@ -13,9 +14,7 @@ namespace unspool::unwind {
 struct LaterSetup::Look {
   LaterSetup& setup;
   AddSources add_from_files;
-  const ModuleSnapshot& pinned;
-  LaterModules& later;
-  WalkScratch& scratch;
+  const Process& process;
   size_t next = 0;       // place in the loader's list
   size_t first_new = 0;  // as far as it is known already
   uint64_t adds = 0;     // loads that there ever were
@@ -51,9 +50,8 @@ uint64_t BytesOf(const LoadedModule& loaded) {
 }  // namespace
 
 bool LaterSetup::CompleteNewModules(AddSources add_from_files,
-                                    const ModuleSnapshot& pinned,
-                                    LaterModules& later, WalkScratch& scratch) {
-  Look look = {*this, add_from_files, pinned, later, scratch};
+                                    const Process& process) {
+  Look look = {*this, add_from_files, process};
   dl_iterate_phdr(OnObject, &look);
   const bool found = look.adds != adds_seen_;
   if (look.is_complete) adds_seen_ = look.adds;
@@ -78,15 +76,19 @@ int LaterSetup::OnObject(dl_phdr_info* info, size_t, void* look_pointer) {
 }
 
 LaterModules::Found LaterSetup::Find(uint64_t address, Look& look) {
-  look.scratch.checked_count = 0;
-  return look.later.Find(address, look.scratch);
+  look.process.scratch.checked_count = 0;
+  return look.process.later.Find(address, look.process.scratch);
 }
 
 void LaterSetup::LookAt(const dl_phdr_info& info, Look& look) {
+  const uint64_t descriptor = FindDynamicObject(info, "__jit_debug_descriptor");
+  if (descriptor != 0) {
+    look.process.jit.AddDescriptor(descriptor, look.process.registered);
+  }
   LoadedModule loaded;
   if (!DescribeSegments(std::span(info.dlpi_phdr, info.dlpi_phnum),
                         info.dlpi_addr, &loaded) ||
-      look.pinned.Find(loaded.module.start) != kNoModule) {
+      look.process.pinned.Find(loaded.module.start) != kNoModule) {
     return;
   }
   if (info.dlpi_name != nullptr) loaded.module.path = info.dlpi_name;
@@ -95,10 +97,11 @@ void LaterSetup::LookAt(const dl_phdr_info& info, Look& look) {
   if (remembered.hash == hash) {
     if (!remembered.has_more) return;
     const auto found = Find(loaded.module.start, look);
-    if (found.module != nullptr && look.later.IsCompleted(found.id)) return;
+    if (found.module != nullptr && look.process.later.IsCompleted(found.id))
+      return;
   }
   if (bytes_used_ >= kMaxBytes ||
-      look.later.count() == LaterModules::kCapacity) {
+      look.process.later.count() == LaterModules::kCapacity) {
     return;
   }
   DescribeUnwindData(look.add_from_files, &loaded);
@@ -119,7 +122,7 @@ bool LaterSetup::Complete(const LoadedModule& with_more, Look& look) {
   kept[0].sources = with_more.sources;
   kept[0].source_count = with_more.source_count;
   kept[0].copied = with_more.copied;
-  look.later.Complete(found.id, &kept[0]);
+  look.process.later.Complete(found.id, &kept[0]);
   return true;
 }
 

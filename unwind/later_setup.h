@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "unwind/jit_objects.h"
 #include "unwind/later_modules.h"
 #include "unwind/module_setup.h"
 #include "unwind/module_snapshot.h"
@@ -23,14 +24,22 @@ namespace unspool::unwind {
 // Zeroed memory is a valid one that has not looked yet.
 class LaterSetup {
  public:
-  // Looks at the modules that were loaded since the last call and are not in
-  // `pinned`, and completes those in `later` for which there is more than a
-  // handler finds. Only modules of the program's own namespace (dlmopen(3)).
-  // False: none was loaded. One caller at a time; walks go on meanwhile.
+  // What is known of a process's code, and memory to work in.
+  struct Process {
+    const ModuleSnapshot& pinned;
+    LaterModules& later;
+    JitObjects& jit;
+    RegisteredCode& registered;
+    WalkScratch& scratch;
+  };
+
+  // Looks at the modules that were loaded since the last call. Those that are
+  // not pinned are completed, if there is more than a handler finds; in all,
+  // `jit` gets the descriptor of a compiler. Only modules of the program's own
+  // namespace (dlmopen(3)). False: none was loaded. One caller at a time; walks
+  // go on meanwhile.
   // Not async-signal-safe: takes the loader's lock, allocates by mmap.
-  bool CompleteNewModules(AddSources add_from_files,
-                          const ModuleSnapshot& pinned, LaterModules& later,
-                          WalkScratch& scratch);
+  bool CompleteNewModules(AddSources add_from_files, const Process& process);
 
  private:
   // Indexes and copies are never given back: a walk may be reading them.

@@ -15,7 +15,7 @@ struct RegisteredCode::Tables {
 
   struct Frames {
     FdeIndexEntry fde;
-    uint32_t handle;
+    uint32_t handle;  // 0: nothing is known there
   };
   // One call of AddFrames(): its regions are [first, end).
   struct Group {
@@ -99,6 +99,27 @@ RegisteredCode::Status RegisteredCode::AddFrames(const CfiSection& section,
   return Status::kOk;
 }
 
+void RegisteredCode::AddFunction(const CfiSection& section, const Fde& fde) {
+  Tables* tables = FindOrMap();
+  if (tables == nullptr || tables->functions.is_full() ||
+      tables->group_count + 1 == tables->groups.size()) {
+    return;
+  }
+  const uint32_t handle = ++tables->group_count;
+  const uint32_t number = tables->functions.next();
+  tables->groups[handle] = {section, number, number + 1};
+  tables->frames[number] = {{fde.pc_begin, fde.pc_end, fde.address}, handle};
+  tables->functions.Add(fde.pc_begin, fde.pc_end);
+}
+
+// By regions that say nothing, and are newer.
+void RegisteredCode::Forget(uint64_t start, uint64_t end) {
+  Tables* tables = tables_.load(std::memory_order_acquire);
+  if (tables == nullptr) return;
+  tables->code.Add(start, end);
+  tables->functions.Add(start, end);
+}
+
 bool RegisteredCode::RemoveFrames(uint32_t handle) {
   Tables* tables = tables_.load(std::memory_order_acquire);
   if (tables == nullptr || handle == 0 || handle > tables->group_count) {
@@ -116,7 +137,8 @@ bool RegisteredCode::RemoveFrames(uint32_t handle) {
 ModuleId RegisteredCode::FindCode(uint64_t pc) const {
   const Tables* tables = tables_.load(std::memory_order_acquire);
   const uint32_t number = tables == nullptr ? 0 : tables->code.Find(pc);
-  return number == 0 ? kNoModule : kFirstId + number;
+  if (number == 0 || !tables->modules[number].is_registered) return kNoModule;
+  return kFirstId + number;
 }
 
 const Module* RegisteredCode::GetCode(ModuleId id) const {
@@ -134,6 +156,7 @@ uint32_t RegisteredCode::FindFrames(uint64_t pc, LoadedModule* source) const {
   const uint32_t number = tables == nullptr ? 0 : tables->functions.Find(pc);
   if (number == 0) return 0;
   const Tables::Frames& frames = tables->frames[number];
+  if (tables->groups[frames.handle].section.size == 0) return 0;
   *source = LoadedModule();
   UnwindSource unwind_source;
   unwind_source.section = tables->groups[frames.handle].section;
@@ -141,6 +164,13 @@ uint32_t RegisteredCode::FindFrames(uint64_t pc, LoadedModule* source) const {
   source->copied = {unwind_source.section.address, unwind_source.section.size};
   source->AddSource(unwind_source);
   return number;
+}
+
+bool RegisteredCode::KnowsFrames(uint64_t pc) const {
+  const Tables* tables = tables_.load(std::memory_order_acquire);
+  if (tables == nullptr) return false;
+  const uint32_t number = tables->functions.Find(pc);
+  return number != 0 && tables->frames[number].handle != 0;
 }
 
 bool RegisteredCode::IsThere(uint32_t number) const {

@@ -1,5 +1,6 @@
 // Code that no loaded object holds, as the compiler that made it registered it:
-// names, and unwind data. Registering and walking may go on at the same time.
+// names, and unwind data. Registering and walking may go on at the same time;
+// who registers holds the lock, and is not interrupted by a walk that does.
 //
 // Nothing is ever given back: a name, once a sample has it, must last as long
 // as the recording.
@@ -34,19 +35,34 @@ class RegisteredCode {
   RegisteredCode(const RegisteredCode&) = delete;
   RegisteredCode& operator=(const RegisteredCode&) = delete;
 
+  // Waits for a handler of another thread, or one that registers with signals
+  // blocked. Not async-signal-safe.
+  void Lock() {
+    while (!TryLock()) continue;
+  }
+  // Async-signal-safe.
+  bool TryLock() { return !is_locked_.exchange(true); }
+  void Unlock() { is_locked_.store(false); }
+
   // [start, start + size) is called `name`, which is copied, until it is
-  // registered again. One writer at a time.
-  // Not async-signal-safe: allocates by mmap.
+  // registered again. Lock held. Async-signal-safe.
   [[nodiscard]] Status AddCode(uint64_t start, uint64_t size, const char* name);
 
   // The functions that `section` describes have that unwind data, which stays
   // where it is until RemoveFrames(*handle). Handles count from 1. What of it
-  // cannot be understood is left out. One writer at a time.
+  // cannot be understood is left out. Lock held.
   // Not async-signal-safe: reads the section by plain loads.
   [[nodiscard]] Status AddFrames(const CfiSection& section, uint32_t* handle);
   // False: no such handle. Walks that are under way do not read the section any
-  // more, other than by copies that they then drop. One writer at a time.
+  // more, other than by copies that they then drop. Lock held.
   bool RemoveFrames(uint32_t handle);
+
+  // The same for one function, until it is registered again; an empty section:
+  // it is known to have no unwind data. Lock held. Async-signal-safe.
+  void AddFunction(const CfiSection& section, const Fde& fde);
+  // Nothing is registered in [start, end) any more. Lock held.
+  // Async-signal-safe.
+  void Forget(uint64_t start, uint64_t end);
 
   // The id of the code that has `pc`, kNoModule if none has. Async-signal-safe.
   ModuleId FindCode(uint64_t pc) const;
@@ -57,6 +73,12 @@ class RegisteredCode {
   // nothing else, and gives its number; 0 if there is none. To be read by
   // copies, and believed if IsThere(number) after that. Async-signal-safe.
   uint32_t FindFrames(uint64_t pc, LoadedModule* source) const;
+  // Is it registered which unwind data `pc` has, or that it has none? And the
+  // name? Async-signal-safe.
+  bool KnowsFrames(uint64_t pc) const;
+  bool IsKnown(uint64_t pc) const {
+    return KnowsFrames(pc) && FindCode(pc) != kNoModule;
+  }
   bool IsThere(uint32_t number) const;
 
  private:
@@ -64,6 +86,7 @@ class RegisteredCode {
 
   Tables* FindOrMap();
 
+  std::atomic<bool> is_locked_{false};
   // nullptr until something is registered; then never freed.
   std::atomic<Tables*> tables_{nullptr};
 };

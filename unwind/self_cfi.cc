@@ -65,6 +65,10 @@ SelfCfi::Answer SelfCfi::FindInModule(uint64_t pc, bool exact) {
 SelfCfi::Answer SelfCfi::FindRegistered(uint64_t pc, bool exact) {
   const uint64_t lookup_pc = LookupPc(pc, exact);
   Answer answer;
+  frames_ = 0;
+  if (!state_.jit_objects.Register(lookup_pc, registered_, scratch_)) {
+    return answer;
+  }
   frames_ = registered_.FindFrames(lookup_pc, &scratch_.registered);
   if (frames_ != 0) {
     place_ = {&scratch_.registered, kNoModule};

@@ -22,7 +22,7 @@ class SelfCfi {
 
   // Without `trusts_cache` every answer is found in the unwind data; rules in
   // the cache that say something else are counted, and replaced.
-  SelfCfi(SelfUnwinderState& state, const RegisteredCode& registered,
+  SelfCfi(SelfUnwinderState& state, RegisteredCode& registered,
           WalkScratch& scratch, bool trusts_cache = true)
       : state_(state),
         registered_(registered),
@@ -54,7 +54,7 @@ class SelfCfi {
   bool IsStillThere();
 
   SelfUnwinderState& state_;
-  const RegisteredCode& registered_;
+  RegisteredCode& registered_;
   WalkScratch& scratch_;
   const bool trusts_cache_;
   Place place_;          // of the last answer

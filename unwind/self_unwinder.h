@@ -53,8 +53,9 @@ class SelfUnwinder {
 
   // Gives the modules that were loaded since the last call, and are not pinned,
   // what handlers cannot get: an index where there is no search table, and what
-  // `add_from_files` adds. False: none was loaded. To be called after loading;
-  // before Init() it does nothing. One caller at a time.
+  // `add_from_files` adds. Finds the lists of compilers at run time
+  // (jit_objects.h) in all. False: none was loaded. To be called after Init()
+  // and after loading; before Init() it does nothing. One caller at a time.
   // Not async-signal-safe: takes the loader's lock, allocates by mmap.
   bool CompleteLaterModules(AddSources add_from_files);
 

@@ -43,9 +43,10 @@ SelfUnwinder::InitStatus SelfUnwinder::Init(AddSources add_from_files) {
 
 bool SelfUnwinder::CompleteLaterModules(AddSources add_from_files) {
   SelfUnwinderState* state = state_.load(std::memory_order_acquire);
-  return state != nullptr && state->later_setup.CompleteNewModules(
-                                 add_from_files, state->modules,
-                                 state->later_modules, state->setup);
+  return state != nullptr &&
+         state->later_setup.CompleteNewModules(
+             add_from_files, {state->modules, state->later_modules,
+                              state->jit_objects, registered_, state->setup});
 }
 
 }  // namespace unspool::unwind

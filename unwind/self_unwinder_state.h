@@ -3,6 +3,7 @@
 #ifndef UNSPOOL_UNWIND_SELF_UNWINDER_STATE_H_
 #define UNSPOOL_UNWIND_SELF_UNWINDER_STATE_H_
 
+#include "unwind/jit_objects.h"
 #include "unwind/later_modules.h"
 #include "unwind/later_setup.h"
 #include "unwind/module_snapshot.h"
@@ -16,6 +17,7 @@ struct SelfUnwinderState {
   ModuleSnapshot modules;
   LaterModules later_modules;
   LaterSetup later_setup;
+  JitObjects jit_objects;
   RuleCache rules;
   WalkScratch setup;  // for what runs in no handler
 };

@@ -16,7 +16,6 @@
 namespace unspool::profiler {
 namespace {
 
-using collectors::QuietLock;
 using unwind::RegisteredCode;
 
 int ErrorOf(RegisteredCode::Status status) {
@@ -33,13 +32,28 @@ int ErrorOf(RegisteredCode::Status status) {
   return -EINVAL;
 }
 
+// Lock and signals: see RegisteredCode.
+class RegistrationLock {
+ public:
+  explicit RegistrationLock(RegisteredCode& code) : code_(code) {
+    code_.Lock();
+  }
+  ~RegistrationLock() { code_.Unlock(); }
+  RegistrationLock(const RegistrationLock&) = delete;
+  RegistrationLock& operator=(const RegistrationLock&) = delete;
+
+ private:
+  const collectors::SignalBlock signals_;
+  RegisteredCode& code_;
+};
+
 // Not before something is registered. A lock that another thread held in the
 // parent is free in the child.
 void MendLockAfterFork() {
   static constinit std::atomic<bool> is_asked{false};
   if (is_asked.exchange(true)) return;
   pthread_atfork(nullptr, nullptr,
-                 [] { GetSession().ForgetRegistrationLock(); });
+                 [] { GetSession().unwinder().registered_code().Unlock(); });
 }
 
 // A wrong pointer or size must not end the program.
@@ -64,7 +78,7 @@ bool IsKnownKind(int kind) {
 
 int Session::RegisterCode(uint64_t start, uint64_t size, const char* name) {
   MendLockAfterFork();
-  QuietLock lock(registration_lock_);
+  const RegistrationLock lock(unwinder_.registered_code());
   return ErrorOf(unwinder_.registered_code().AddCode(start, size, name));
 }
 
@@ -72,7 +86,7 @@ int Session::RegisterFrames(const unwind::CfiSection& section) {
   if (section.address + section.size < section.address) return -EINVAL;
   if (!IsReadable(section.address, section.size)) return -EFAULT;
   MendLockAfterFork();
-  QuietLock lock(registration_lock_);
+  const RegistrationLock lock(unwinder_.registered_code());
   uint32_t handle = 0;
   const int error =
       ErrorOf(unwinder_.registered_code().AddFrames(section, &handle));
@@ -80,7 +94,7 @@ int Session::RegisterFrames(const unwind::CfiSection& section) {
 }
 
 int Session::UnregisterFrames(uint32_t handle) {
-  QuietLock lock(registration_lock_);
+  const RegistrationLock lock(unwinder_.registered_code());
   return unwinder_.registered_code().RemoveFrames(handle) ? 0 : -EINVAL;
 }
 

@@ -99,8 +99,6 @@ class Session {
   int RegisterCode(uint64_t start, uint64_t size, const char* name);
   int RegisterFrames(const unwind::CfiSection& section);
   int UnregisterFrames(uint32_t handle);
-  // In the child after fork. Async-signal-safe.
-  void ForgetRegistrationLock() { registration_lock_.ForgetAfterFork(); }
 
   // Right before exec: what was not sampled is counted, and a spool without
   // samples removed, which is no use if the new program has no agent. Does
@@ -132,7 +130,6 @@ class Session {
   void CloseSpool(bool keep);
 
   collectors::TryLock lock_;
-  collectors::TryLock registration_lock_;
   collectors::TryLock module_lock_;
   std::atomic<bool> wants_module_look_{false};
   std::atomic<bool> has_loaded_by_name_{false};

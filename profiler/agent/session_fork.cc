@@ -13,8 +13,9 @@ namespace unspool::profiler {
 void Session::AfterForkInChild() {
   const int saved_errno = errno;
   const collectors::SignalBlock signals;
-  // Another thread of the parent may have held it.
+  // Other threads of the parent may have held them.
   lock_.ForgetAfterFork();
+  unwinder_.registered_code().Unlock();
   module_lock_.ForgetAfterFork();
   is_first_process_ = false;
   if (is_recording_ && !ContinueAfterFork(signals.previous())) {

@@ -18,6 +18,7 @@ SETUP_SOURCES = (
     "exporters/*",
     "profiler/*",
     "unwind/load/*",
+    "unwind/dynamic_symbol.*",
     "unwind/fde_index.*",
     "unwind/later_setup.*",
     "unwind/module_setup.*",

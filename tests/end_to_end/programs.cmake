@@ -48,6 +48,11 @@ e2e_build(tiny_leaf_O2 ${gcc} FLAGS -O2 SOURCES tiny_leaf.c)
 e2e_build(jit ${gcc} FLAGS -O2 SOURCES jit.c)
 e2e_build(registered_code ${gcc} FLAGS -O2 -pthread
   -I${PROJECT_SOURCE_DIR}/profiler/include SOURCES registered_code.c)
+# Objects that a program puts into memory and tells debuggers of.
+e2e_build(jit_function.o ${gcc} FLAGS -c -O2 -fno-pic SOURCES jit_function.c)
+e2e_build(jit_function_debug_frame.o ${gcc} SOURCES jit_function.c
+  FLAGS -c -O2 -g -fno-pic -fno-asynchronous-unwind-tables)
+e2e_build(jit_objects ${gcc} FLAGS -O2 -rdynamic SOURCES jit_objects.c)
 set(plt_flags -fcf-protection -Wl,-z,lazy -Wl,-z,ibtplt)
 e2e_build(libplt_callee.so ${gcc} FLAGS -O1 -fPIC -shared SOURCES plt_callee.c)
 e2e_build(libplt_caller.so ${gcc} FLAGS -O1 -fPIC -shared ${plt_flags} ${rpath}

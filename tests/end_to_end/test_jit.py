@@ -167,6 +167,112 @@ class JT01RegisteredCodeTest(harness.Case):
         self.check_no_garbage("churn")
 
 
+class JT01DebuggerInterfaceTest(harness.Case):
+    """Images in memory of which debuggers are told: code N is called for
+    callback N alone."""
+
+    def hot(self, mode, object_name="jit_function.o"):
+        """Samples of the callbacks, from the run of each way."""
+        argv = [harness.program("jit_objects"), harness.program(object_name),
+                mode, "0.7"]
+        plain = self.run_plain(argv)
+        for run_it in (self.record, self.preload):
+            run = run_it(argv)
+            self.assert_unchanged(run, plain)
+            yield [sample for sample in run.profile.samples
+                   if any(name.startswith("callback_")
+                          for name in sample.names)]
+
+    def is_named(self, sample):
+        names = [name for name in sample.names[::-1] if name != "burn"]
+        number = names[-1][-1]
+        return (harness.is_rooted(sample) and
+                names[names.index("main"):] ==
+                ["main", "enter_jit", f"jit_outer_{number}",
+                 f"jit_inner_{number}", f"callback_{number}"])
+
+    def is_known(self, sample):
+        return self.is_named(sample) and "unwind" not in sample.labels
+
+    def test_relocatable_with_eh_frame_in_memory(self):
+        for samples in self.hot("eh_frame"):
+            self.assert_all(samples, self.is_known, "known")
+            self.assertEqual({sample.frames[sample.names.index("jit_outer_1")]
+                              .module for sample in samples}, {"[jit]"})
+
+    def test_linked_with_debug_frame_in_the_image(self):
+        for samples in self.hot("debug_frame", "jit_function_debug_frame.o"):
+            self.assert_all(samples, self.is_known, "known")
+
+    def test_never_named_by_what_was_there_before(self):
+        for samples in self.hot("churn"):
+            self.assert_all(samples, self.is_known, "known")
+            self.assertEqual({name for sample in samples
+                              for name in sample.names
+                              if name.startswith("jit_outer")},
+                             {"jit_outer_1", "jit_outer_2"})
+
+    def test_long_lists_are_gone_through_bit_by_bit(self):
+        for samples in self.hot("many"):
+            named = sum(map(self.is_named, samples))
+            self.assertGreater(named, 0.7 * len(samples))
+
+    def test_not_registered(self):
+        for samples in self.hot("none"):
+            for sample in samples:
+                self.assertFalse({name for name in sample.names
+                                  if name.startswith("jit_")})
+                self.assertTrue(harness.truncation(sample) or
+                                "unwind" in sample.labels)
+
+
+class JT03LlvmTest(harness.Case):
+    """LLVM's two compilers at run time, as Debian has them."""
+
+    PROGRAM = """
+        #include <stdio.h>
+        #include <stdlib.h>
+        static int compare(const void* a, const void* b) {
+          volatile int spin = 0;
+          while (spin < 100) ++spin;
+          return *(const int*)a - *(const int*)b;
+        }
+        static void __attribute__((noinline)) sort_often(void) {
+          int values[500];
+          for (int k = 0; k < 400; ++k) {
+            for (int i = 0; i < 500; ++i) values[i] = i * 37 % 101;
+            qsort(values, 500, sizeof(int), compare);
+          }
+        }
+        int main(void) { sort_often(); return printf("done\\n") - 5; }
+        """
+
+    def test_its_functions_are_named_and_their_callers_known(self):
+        source = os.path.join(self.dir, "program.c")
+        with open(source, "w") as file:
+            file.write(self.PROGRAM)
+        code = os.path.join(self.dir, "program.ll")
+        subprocess.run(["clang-14", "-O1", "-S", "-emit-llvm", source, "-o",
+                        code], check=True, timeout=60)
+        for kind in ("mcjit", "orc"):
+            with self.subTest(kind):
+                path = os.path.join(self.dir, kind + ".pb.gz")
+                subprocess.run(
+                    [harness.UNSPOOL, "record", "-F", str(harness.FREQUENCY),
+                     "-o", path, "--", "lli-14", f"--jit-kind={kind}", code],
+                    check=True, timeout=harness.RUN_TIMEOUT_SECONDS,
+                    capture_output=True)
+                hot = [sample for sample in pprof_decode.load(path).samples
+                       if sample.names[0] == "compare"]
+                self.assert_all(hot, self.is_whole, "whole")
+
+    def is_whole(self, sample):
+        names = [name for name in sample.names[::-1]
+                 if name in ("main", "sort_often", "compare")]
+        return (harness.is_rooted(sample) and "unwind" not in sample.labels and
+                names == ["main", "main", "sort_often", "compare"])
+
+
 class JT02NodeTest(harness.Case):
     """node, with either of its flags: a function that V8 compiled is named, is
     where the time goes, and has callers."""

@@ -19,7 +19,7 @@ Registers RecoverAt(const Registers& from, uint64_t start, uint64_t end) {
   const auto scratch = std::make_unique<WalkScratch>();
   EXPECT_TRUE(TakeModuleSnapshot(nullptr, &state->modules));
   SelfMemory memory(0, 0, scratch->page);
-  const RegisteredCode registered;
+  RegisteredCode registered;
   SelfCfi cfi(*state, registered, *scratch);
   Registers frame = from;
   for (int i = 0; i < 64 && !(start <= frame.pc() && frame.pc() < end); ++i) {

@@ -61,9 +61,10 @@ int unspool_flush(void);
 /* -EINVAL: bad size. */
 int unspool_get_state(unspool_state* state);
 
-/* For compilers that make code while the program runs; whether it is sampled or
- * not, before and after unspool_start(). What is registered here is known to
- * the copy of the agent that is called.
+/* For compilers that make code while the program runs, and do not tell GDB of
+ * it (__jit_debug_descriptor), which is enough; whether it is sampled or not,
+ * before and after unspool_start(). What is registered here is known to the
+ * copy of the agent that is called.
  *
  * [start, start + size) is called `name`, which is copied, until the same
  * addresses are registered again. Samples before keep the name of that time.

@@ -41,6 +41,26 @@ class FramePointerSearch {
     return false;
   }
 
+  // Is FP an outer frame's? A frame in between has then saved it, next to its
+  // return address. True, too, if something could not be read, or FP is further
+  // than kMaxFrameBytes above SP.
+  bool IsOuter(uint64_t sp, uint64_t fp) {
+    if (fp - sp >= kMaxFrameBytes) return true;
+    for (uint64_t slot = sp; slot < fp; slot += Arch::kWordSize) {
+      uint64_t saved_fp = 0;
+      uint64_t ra = 0;
+      if (!code_.Read(slot, Arch::kWordSize, &saved_fp)) return true;
+      if (saved_fp != fp) continue;
+      if (!code_.Read(slot + Arch::kWordSize, Arch::kWordSize, &ra))
+        return true;
+      if (cfi_.IsCode(ra - 1) &&
+          code_.FindCallBefore(ra).kind != CallSite::Kind::kNone) {
+        return true;
+      }
+    }
+    return false;
+  }
+
  private:
   // Functions with larger frames are not left: each word costs time.
   static constexpr uint64_t kMaxFrameBytes = 128 << 10;

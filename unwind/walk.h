@@ -116,7 +116,8 @@ class Walker {
       frame.guessed = is_guessed_;
       calls_ = is_exact_ ? 0 : calls_ + 1;
       if (!IsBelievable(frame, answer)) {
-        return End(result, WalkEnd::kBadCfi, last_pc);
+        return End(result, is_guessed_ ? WalkEnd::kNoCfi : WalkEnd::kBadCfi,
+                   last_pc);
       }
       // Only code that switches contexts is in the same library as where they
       // start: it has loaded the SP of one that it is about to enter.
@@ -143,12 +144,13 @@ class Walker {
     return result;
   }
 
-  // A return address that no unwind data covers is right only if it follows a
-  // call, or is the signal trampoline's; 0 is neither (it is what the wrong
-  // slot holds where libgcc is about to land an exception). Otherwise the data
-  // that led here was wrong, and the frame would be garbage.
+  // A return address that was guessed, also by a rule that was right elsewhere,
+  // or that no unwind data covers, is right only if it follows a call, or is
+  // the signal trampoline's; 0 is neither (it is what the wrong slot holds
+  // where libgcc is about to land an exception). Otherwise what led here was
+  // wrong, and the frame would be garbage.
   bool IsBelievable(const Frame& frame, const Answer& answer) {
-    if (frame.exact || frame.guessed || answer.kind != Answer::Kind::kNone) {
+    if (frame.exact || (!frame.guessed && answer.kind != Answer::Kind::kNone)) {
       return true;
     }
     return code_.IsTrampoline(frame.pc) ||
@@ -266,8 +268,8 @@ class Walker {
   }
 
   // A frame pointer that may be the landing pad's, an outer frame's. It is what
-  // the prologue, or a call of this function, says; if they do not tell, it is
-  // a guess.
+  // the prologue, or a call of this function, says; if they do not tell, and it
+  // may be this frame's, it is a guess.
   [[gnu::noinline]] void ConfirmFramePointer(const Frame& frame,
                                              const UnwindRule<Arch>& rule) {
     Registers& now = registers_[turn_];
@@ -276,7 +278,7 @@ class Walker {
       FramePointerSearch<Arch, Memory, Cfi> search(memory_, cfi_);
       const bool is_found = search.Find(frame, rule, &now);
       is_guessed_ = !is_found || now.fp() != fp;
-      if (!is_found) now.Set(Arch::kFp, fp);
+      if (!is_found && !search.IsOuter(now.sp(), fp)) now.Set(Arch::kFp, fp);
     }
     is_fp_doubtful_ = !rule.saves_fp();
   }

@@ -62,6 +62,14 @@ TEST_F(LandingTest, FramePointerThatNothingConfirmsIsAGuess) {
   EXPECT_EQ(Walk(), "leaf+4! middle+53 main+5? start+5: root");
 }
 
+// Middle's own frame, which saves that FP, lies below it.
+TEST_F(LandingTest, FramePointerThatAFrameBelowItHasSavedIsTheLandingPads) {
+  memory_.PutWord(kStack, kException);
+  PutCall(kMain + 5, kHandler);
+  memory_.PutWord(kStack + 16, kStack + 72);
+  EXPECT_EQ(Walk(), "leaf+4! middle+53: no-register at middle+53");
+}
+
 // By a function that calls another, which jumps here.
 TEST_F(LandingTest, TailCallIsNoLanding) {
   PutCall(kMiddle + 0x35, kHandler);

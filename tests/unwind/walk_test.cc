@@ -118,6 +118,15 @@ TEST_F(WalkTest, FramePointersSpeakForACallOfWhatMayHaveJumpedHere) {
   EXPECT_EQ(Walk(), "leaf+4! jit+5: no-cfi at jit+5");
 }
 
+// One that was learnt from another call: here SP may be on a thread's first
+// word.
+TEST_F(WalkTest, LearntRuleMustLeadBehindACall) {
+  cfi_.AddAnswer(kLeaf, Answer::Kind::kRule, *Rule::Guess(kRsp, 16, {}));
+  EXPECT_EQ(Walk(), "leaf+4!: no-cfi at leaf+4");
+  PutCall(kMiddle + 5, kLeaf);
+  EXPECT_EQ(Walk(), "leaf+4! middle+5? main+5 start+5: root");
+}
+
 TEST_F(WalkTest, FramePointerMustBeBelievable) {
   const struct {
     const char* name;

@@ -22,14 +22,20 @@ class Goal:
     unit: str = "x"
     at_least: bool = False
     value: float = None
+    interval: tuple = None  # of 95 %, where runs were paired
     command: str = "scripts/bench walks"
 
+    def meets(self, value):
+        return value >= self.limit if self.at_least else value <= self.limit
+
     def verdict(self):
+        """An interval that has the limit in it says neither yes nor no."""
         if self.value is None:
             return f"not measured: {self.command}"
-        if self.at_least:
-            return "met" if self.value >= self.limit else "missed"
-        return "met" if self.value <= self.limit else "missed"
+        ends = {self.meets(end) for end in self.interval or (self.value,)}
+        if len(ends) == 2:
+            return "open: {:.3g} .. {:.3g}".format(*self.interval)
+        return "met" if ends == {True} else "missed"
 
 
 def ratio(cells, peer):
@@ -71,15 +77,58 @@ def cold_goals(cold):
                value=ours["start_ns"] / 1e6 if ours else None)
 
 
+def program_goals(programs):
+    command = "scripts/bench programs"
+    rates = (programs or {}).get("rates", {})
+    for frequency, limit in (("100", 1.002), ("1000", 1.005), ("4000", 1.02)):
+        cost = rates.get(frequency, {}).get("cost", [None])
+        yield Goal(f"whole programs, CPU time at {frequency} Hz",
+                   "empty handler", limit, value=cost[0], interval=cost[1:],
+                   command=command)
+    most = rates.get("4000", {})
+    more = most.get("us_more_per_sample", [None])
+    yield Goal("whole sample at 4,000 Hz, more than", "empty handler", 0.3,
+               unit="us", value=more[0], interval=more[1:], command=command)
+    percent = most.get("in_handler")
+    yield Goal("in our handler at 4,000 Hz", "CPU time", 0.3, unit="%",
+               value=None if percent is None else 100 * percent,
+               command=command)
+    weights = [one["weights"] for one in rates.values()]
+    off = max((abs(1 - weight) for weight in weights), default=None)
+    yield Goal("sum of weights off", "CPU time", 0.01, value=off,
+               command=command)
+    rooted = min((one["rooted"] for one in rates.values()), default=None)
+    yield Goal("stacks that reach the root", "all samples", 0.999,
+               at_least=True, value=rooted, command=command)
+
+
+def start_stop_goals(results):
+    command = "scripts/bench start_stop"
+    ours = (results or {}).get("start", {}).get("unspool", {})
+    for key, unit, limit in (("ms", "ms", 1), ("mib", "MiB", 4)):
+        more = ours.get(key, [None])
+        yield Goal("/bin/true, more than", "no profiler", limit, unit=unit,
+                   value=more[0], interval=more[1:], command=command)
+    yield Goal("start with 2,000 modules", "no profiler", 50, unit="ms",
+               value=ours.get("loaded_ms"), command=command)
+    yield Goal("raw profile of a million stacks", "", 1000, unit="ms",
+               value=(results or {}).get("stop", {}).get("ms"),
+               command=command)
+    yield Goal("spool of cc1plus, an hour at 1 kHz", "", 64, unit="MiB",
+               value=(results or {}).get("spool", {}).get("hour_mib"),
+               command=command)
+
+
 def harm_goals(harm):
     command = "scripts/bench harm"
     if harm is None:
-        yield Goal("throw, dlopen, thread rates at 4 kHz", "empty handler", 0.95,
-                   at_least=True, command=command)
+        yield Goal("throw, dlopen, thread rates at 4,000 Hz", "empty handler",
+                   0.95, at_least=True, command=command)
     for one in harm or ():
+        mean, *ends = paired.ratio_of(one["pairs"])
         yield Goal(f"{one['activity']} rate at {one['frequency']} Hz, "
                    f"{one['engine']}", "empty handler", 0.95, at_least=True,
-                   value=paired.ratio_of(one["pairs"])[0], command=command)
+                   value=mean, interval=tuple(ends), command=command)
 
 
 def print_goals(goals):
@@ -98,6 +147,8 @@ def main():
     build = parser.parse_args().build
     goals = [*walk_goals(paired.load(build, "walks")),
              *cold_goals(paired.load(build, "cold")),
+             *program_goals(paired.load(build, "programs")),
+             *start_stop_goals(paired.load(build, "start_stop")),
              *harm_goals(paired.load(build, "harm"))]
     print_goals(goals)
     paired.save(build, "goals", [{**dataclasses.asdict(goal),

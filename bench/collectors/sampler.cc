@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <mutex>
+
 #include "collectors/period.h"
 #include "collectors/sampling_engine.h"
 #include "collectors/spool/spool_writer.h"
@@ -13,17 +15,17 @@
 namespace unspool::bench {
 namespace {
 
-constexpr uint64_t kSpoolBytes = uint64_t{1} << 30;
+constexpr uint64_t kSpoolBytes = uint64_t{4} << 30;
 constexpr uint32_t kFrequency = 100;
-constexpr uint32_t kMaxDepth = 1024;
 
 constinit collectors::SpoolWriter writer;
 constinit collectors::Recorder recorder;
 constinit collectors::SamplingEngine engine;
 
+std::mutex catching;  // over SIGPROF's action
 struct sigaction engine_action;
-siginfo_t tick;
-volatile sig_atomic_t has_tick = 0;
+thread_local siginfo_t tick;
+thread_local volatile sig_atomic_t has_tick = 0;
 
 void KeepTick(int, siginfo_t* info, void*) {
   tick = *info;
@@ -36,7 +38,7 @@ void CatchTick() {
   struct sigaction action {};
   action.sa_sigaction = &KeepTick;
   action.sa_flags = SA_SIGINFO;
-  has_tick = 0;
+  const std::lock_guard<std::mutex> lock(catching);
   sigaction(SIGPROF, &action, &engine_action);
   while (has_tick == 0) {
   }
@@ -57,7 +59,7 @@ void InitNothing() {}
 
 const Walker kSampler = {"sample", RecordSample, InitNothing, true, false};
 
-Recording::Recording() {
+Recording::Recording(uint32_t max_depth) {
   const int fd = memfd_create("unspool_bench", MFD_CLOEXEC);
   collectors::ImageInfo info;
   info.pid = getpid();
@@ -72,25 +74,32 @@ Recording::Recording() {
   recorder.Begin(self_unwinder(), writer);
   collectors::SamplingEngine::Config config;
   config.period_ns = info.period_ns;
-  config.max_depth = kMaxDepth;
+  config.max_depth = max_depth;
   config.signal = SIGPROF;
   if (engine.Start(config, recorder) !=
       collectors::SamplingEngine::StartStatus::kOk) {
     Fail("cannot start the sampling engine");
   }
-  state_ = engine.PrepareThread({}, collectors::RequestedStack(nullptr));
-  if (state_ == nullptr) Fail("no memory for a thread's state");
 }
 
-void Recording::EnterThread() {
-  engine.BeginThread(*state_);
+collectors::ThreadState* Recording::PrepareThread() {
+  collectors::ThreadState* state =
+      engine.PrepareThread({}, collectors::RequestedStack(nullptr));
+  if (state == nullptr) Fail("no memory for a thread's state");
+  return state;
+}
+
+void Recording::EnterThread(collectors::ThreadState& state) {
+  engine.BeginThread(state);
   CatchTick();
 }
 
-void Recording::LeaveThread() {
-  if (state_->samples.load() == 0) Fail("the handler took no sample");
-  engine.EndThread(state_);
+void Recording::LeaveThread(collectors::ThreadState& state) {
+  if (state.samples.load() == 0) Fail("the handler took no sample");
+  engine.EndThread(&state);
 }
+
+std::span<const uint8_t> Recording::bytes() const { return writer.bytes(); }
 
 Recording::~Recording() {
   sigset_t mask;

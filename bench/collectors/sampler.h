@@ -19,18 +19,20 @@ extern const Walker kSampler;
 // walker's init. Ends the program with a message if there is no memory.
 class Recording {
  public:
-  Recording();
+  // Of at most `max_depth` frames a stack.
+  explicit Recording(uint32_t max_depth);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // First and last in a thread that was created after this, with the default
-  // attributes; one thread. Its timer is switched off after one tick.
-  void EnterThread();
-  void LeaveThread();
+  // Before a thread with the default attributes is created; Enter and Leave are
+  // first and last in that thread. Its timer is switched off after one tick.
+  collectors::ThreadState* PrepareThread();
+  void EnterThread(collectors::ThreadState& state);
+  void LeaveThread(collectors::ThreadState& state);
 
- private:
-  collectors::ThreadState* state_ = nullptr;
+  // The spool, whole; it is sparse.
+  std::span<const uint8_t> bytes() const;
 };
 
 }  // namespace unspool::bench

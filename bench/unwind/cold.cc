@@ -10,30 +10,13 @@
 #include <cstring>
 
 #include "bench/unwind/chain.h"
-#include "bench/unwind/layouts.h"
-#include "bench/unwind/stopwatch.h"
+#include "bench/unwind/timed_walk.h"
 #include "bench/unwind/walkers.h"
 
 namespace unspool::bench {
 namespace {
 
 constexpr size_t kDepth = 100;
-
-struct Walk {
-  const Walker& walker;
-  Stopwatch& watch;
-  std::array<uint64_t, kDepth + 64> pcs{};
-  size_t frames = 0;
-};
-
-void TimeWalk(const void* const*) {
-  auto& walk = *static_cast<Walk*>(chain_context());
-  ucontext_t context{};
-  CaptureContext(context);
-  walk.watch.Start();
-  walk.frames = walk.walker.walk(context, walk.pcs);
-  walk.watch.Stop();
-}
 
 void Measure(const Walker& walker) {
   const Chain all = AllFunctions(/*seed=*/1);
@@ -47,13 +30,13 @@ void Measure(const Walker& walker) {
   size_t frames = 0;
   RunOnOwnThread([&] {
     InitThread();
-    Walk walk{walker, watch};
-    CallThroughChain({}, TimeWalk, &walk);
-    first_ns = watch.seconds() * 1e9;
+    TimedWalk walk(walker, kDepth + 64);
+    CallThroughChain({}, TimeWalk<0>, &walk);
+    first_ns = walk.watch.seconds() * 1e9;
     for (auto from = all.begin(); from != all.end(); from += kDepth) {
-      CallThroughChain({from, from + kDepth}, TimeWalk, &walk);
+      CallThroughChain({from, from + kDepth}, TimeWalk<0>, &walk);
       if (walk.frames < kDepth) Fail("a walk ended early");
-      walks_ns += watch.seconds() * 1e9;
+      walks_ns += walk.watch.seconds() * 1e9;
       frames += walk.frames;
     }
   });

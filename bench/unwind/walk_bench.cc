@@ -17,7 +17,7 @@
 #include "bench/collectors/sampler.h"
 #include "bench/unwind/chain.h"
 #include "bench/unwind/interruption.h"
-#include "bench/unwind/stopwatch.h"
+#include "bench/unwind/timed_walk.h"
 #include "bench/unwind/walk_check.h"
 #include "bench/unwind/walkers.h"
 
@@ -32,29 +32,25 @@ constexpr size_t kShifts = 61;  // places for a stack, 16 bytes apart
 constexpr size_t kTops = 64;    // that change above one stack
 constexpr size_t kBatch = 8;    // walks of one stack that are timed at once
 
-struct Measurement {
+struct Measurement : TimedWalk {
   benchmark::State& state;
-  const Walker& walker;
-  Point point = Point::kHere;
   std::vector<Chain> tops{};
-  std::array<uint64_t, kRoom> pcs{};
-  size_t frames = 0;
-  Stopwatch watch{};              // over the last walk
   std::vector<double> seconds{};  // of each walk
+
+  Measurement(benchmark::State& state_of_run, const Walker& walker_of_run)
+      : TimedWalk(walker_of_run, kRoom), state(state_of_run) {}
 
   void Add(double walk_seconds) {
     state.SetIterationTime(walk_seconds);
     seconds.push_back(walk_seconds);
   }
-  double MedianNs() {
-    const auto middle =
-        seconds.begin() + static_cast<ptrdiff_t>(seconds.size() / 2);
-    std::nth_element(seconds.begin(), middle, seconds.end());
-    return *middle * 1e9;
-  }
+  // For CallThroughChain(), as TimeWalk() wants it.
+  void* context() { return static_cast<TimedWalk*>(this); }
 };
 
-Measurement& Here() { return *static_cast<Measurement*>(chain_context()); }
+Measurement& Here() {
+  return static_cast<Measurement&>(*static_cast<TimedWalk*>(chain_context()));
+}
 
 void LoopAtBottom(const void* const*) {
   Measurement& measurement = Here();
@@ -70,24 +66,10 @@ void LoopAtBottom(const void* const*) {
   }
 }
 
-// Each number makes another function: another PC.
-template <int kNumber>
-[[gnu::noinline]] void TimeOneWalk(const void* const*) {
-  Measurement& measurement = Here();
-  CallSlots slots;
-  ucontext_t context{};
-  CaptureContext(context);
-  MoveTo(measurement.point, slots, context);
-  measurement.watch.Start();
-  measurement.frames = measurement.walker.walk(context, measurement.pcs);
-  measurement.watch.Stop();
-  asm volatile("" ::"i"(kNumber));  // else the linker has one for all
-}
+constexpr std::array<ChainFunction, 4> kTimers = {&TimeWalk<0>, &TimeWalk<1>,
+                                                  &TimeWalk<2>, &TimeWalk<3>};
 
-constexpr std::array<ChainFunction, 4> kTimers = {
-    &TimeOneWalk<0>, &TimeOneWalk<1>, &TimeOneWalk<2>, &TimeOneWalk<3>};
-
-// `walk` walks one stack, by TimeOneWalk().
+// `walk` walks one stack, by TimeWalk().
 template <typename Walk>
 void TimeEachWalk(Measurement& measurement, Walk walk) {
   for (auto _ : measurement.state) {
@@ -98,7 +80,7 @@ void TimeEachWalk(Measurement& measurement, Walk walk) {
 
 void Same(Measurement& measurement, size_t depth) {
   CallThroughChain(MakeChain(Layout::kMixed, depth, kSeed), LoopAtBottom,
-                   &measurement);
+                   measurement.context());
 }
 
 // The same functions each time, at another place.
@@ -107,7 +89,7 @@ void Warm(Measurement& measurement, Layout layout, size_t depth) {
   size_t shift = 0;
   const auto walk = [&] {
     shift = (shift + 7) % kShifts;
-    CallThroughChain(chain, kTimers[0], &measurement, shift);
+    CallThroughChain(chain, kTimers[0], measurement.context(), shift);
   };
   for (size_t i = 0; i < kShifts; ++i) walk();
   TimeEachWalk(measurement, walk);
@@ -117,7 +99,7 @@ void Random(Measurement& measurement, size_t depth) {
   uint64_t seed = kSeed;
   TimeEachWalk(measurement, [&] {
     CallThroughChain(MakeChain(Layout::kMixed, depth, ++seed), kTimers[0],
-                     &measurement);
+                     measurement.context());
   });
 }
 
@@ -126,7 +108,7 @@ void Evicted(Measurement& measurement, size_t depth) {
   static std::vector<uint8_t> memory(kEvictionBytes);
   TimeEachWalk(measurement, [&] {
     for (size_t i = 0; i < memory.size(); i += 64) ++memory[i];
-    CallThroughChain(chain, kTimers[0], &measurement);
+    CallThroughChain(chain, kTimers[0], measurement.context());
   });
 }
 
@@ -137,7 +119,7 @@ void LoopOverTops(const void* const*) {
   const auto walk = [&] {
     const size_t number = walks++;
     CallThroughChain(measurement.tops[number % kTops],
-                     kTimers[number % kTimers.size()], &measurement);
+                     kTimers[number % kTimers.size()], measurement.context());
   };
   for (size_t i = 0; i < kTops; ++i) walk();
   TimeEachWalk(measurement, walk);
@@ -149,7 +131,7 @@ void ChangingTops(Measurement& measurement, size_t changing, size_t depth) {
         MakeChain(Layout::kMixed, changing - 1, kSeed + 1 + i));
   }
   CallThroughChain(MakeChain(Layout::kMixed, depth - changing, kSeed),
-                   LoopOverTops, &measurement);
+                   LoopOverTops, measurement.context());
 }
 
 struct Row {
@@ -221,7 +203,11 @@ bool IsApplicable(const Walker& walker, const Row& row) {
 
 void Run(benchmark::State& state, const Walker& walker, const Row& row) {
   std::optional<Recording> recording;
-  if (&walker == &kSampler) recording.emplace();
+  collectors::ThreadState* thread = nullptr;
+  if (&walker == &kSampler) {
+    recording.emplace(kMaxDepth);
+    thread = recording->PrepareThread();
+  }
   RunOnOwnThread([&] {
     InitThread();
     if (&walker != &kSampler &&
@@ -230,12 +216,12 @@ void Run(benchmark::State& state, const Walker& walker, const Row& row) {
       state.SkipWithError("differs from libgcc's");
       return;
     }
-    if (recording) recording->EnterThread();
+    if (recording) recording->EnterThread(*thread);
     Measurement measurement{state, walker};
     row.body(measurement);
-    if (recording) recording->LeaveThread();
+    if (recording) recording->LeaveThread(*thread);
     state.counters["frames"] = static_cast<double>(measurement.frames);
-    state.counters["median_ns"] = measurement.MedianNs();
+    state.counters["median_ns"] = MedianNs(measurement.seconds);
   });
 }
 

@@ -184,6 +184,12 @@ def _threads(directory):
     return Workload("64 threads (C++)", [program], directory, threads=65)
 
 
+def undriven(directory):
+    """One thread, fixed work, nothing else to start: what costs are compared
+    on."""
+    return [make(directory) for make in (_xz, _sqlite, _cc1plus, _python)]
+
+
 def all_workloads(directory):
     """All of them, with their input in `directory`."""
     makers = (_xz, _sqlite, _cc1plus, _cc1plus_deep, _python, Redis, _threads)

@@ -24,6 +24,9 @@ struct CfiSection {
   // May be more than the section has if it ends with a terminator, which only
   // .eh_frame does.
   uint64_t size = 0;
+  // Then a terminator in the middle is that of an object which was linked in
+  // there (GNU ld -r, --traditional-format), and more follows.
+  bool has_exact_size = false;
   PointerBases bases;
   // Added to absolute pointers: the load bias where the bytes come from a file
   // and PCs are those of a process. 0 for a mapped .eh_frame, whose pointers
@@ -129,10 +132,13 @@ bool ReadFde(Source& source, const CfiSection& section, uint64_t address,
 class CfiEntryCursor {
  public:
   explicit CfiEntryCursor(const CfiSection& section)
-      : section_(section), next_(section.address) {}
+      : CfiEntryCursor(section, section.address) {}
+  // From the entry at `first` on.
+  CfiEntryCursor(const CfiSection& section, uint64_t first)
+      : section_(section), next_(first) {}
 
-  // False at the section's end, at .eh_frame's terminator, and after an error.
-  // In .debug_frame, which has no terminators, empty entries are skipped.
+  // False at the section's end, at .eh_frame's terminator if its size is not
+  // known exactly, and after an error. Other empty entries are skipped.
   template <ByteSource Source>
   bool Next(Source& source, CfiEntry* entry) {
     while (ok_ && next_ - section_.address < section_.size) {
@@ -140,7 +146,9 @@ class CfiEntryCursor {
       if (!ok_) return false;
       next_ = entry->end();
       if (entry->kind != CfiEntry::Kind::kTerminator) return true;
-      if (section_.format == CfiFormat::kEhFrame) return false;
+      if (section_.format == CfiFormat::kEhFrame && !section_.has_exact_size) {
+        return false;
+      }
     }
     return false;
   }

@@ -97,6 +97,29 @@ FdeLookup FindAmong(Source& source, const CfiSection& section, uint64_t pc,
   return FdeLookup::kFound;
 }
 
+// lld keeps one entry for each start in its search table, be it that of an
+// empty FDE (of a function without code) in front of the one that counts. That
+// stands a little behind in the section. `last` is the table's entry for `pc`.
+template <ByteSource Source>
+FdeLookup FindBehindEmpty(Source& source, const CfiSection& section,
+                          uint64_t pc, const EhFrameHdrEntry& last, Cie* cie,
+                          Fde* fde) {
+  if (!ReadFde(source, section, last.fde, cie, fde) ||
+      fde->pc_begin != fde->pc_end) {
+    return FdeLookup::kNone;
+  }
+  CfiEntryCursor cursor(section, last.fde);
+  CfiEntry entry;
+  for (uint64_t i = 0; i < kMaxFdesLookedAt && cursor.Next(source, &entry);
+       ++i) {
+    if (entry.kind == CfiEntry::Kind::kFde &&
+        ReadFde(source, section, entry.address, cie, fde) && fde->Covers(pc)) {
+      return FdeLookup::kFound;
+    }
+  }
+  return FdeLookup::kNone;
+}
+
 // Finds the FDE of `pc` by the source's table or index. On kFound fills *cie
 // and *fde. Async-signal-safe.
 template <ByteSource Source>
@@ -108,8 +131,13 @@ FdeLookup FindFde(Source& source, const UnwindSource& unwind_source,
     auto fde_at = [&](uint64_t i) {
       return ReadEhFrameHdrEntry(source, hdr, i);
     };
-    return FindAmong(source, section, pc, CountEntriesUpTo(source, hdr, pc),
-                     fde_at, cie, fde);
+    const uint64_t count = CountEntriesUpTo(source, hdr, pc);
+    const FdeLookup found =
+        FindAmong(source, section, pc, count, fde_at, cie, fde);
+    if (found != FdeLookup::kNone || count == 0) return found;
+    const auto last = fde_at(count - 1);
+    if (!last) return FdeLookup::kBad;
+    return FindBehindEmpty(source, section, pc, *last, cie, fde);
   }
   const auto index = unwind_source.index;
   uint64_t low = 0;

@@ -155,6 +155,7 @@ bool JitImage::FindFrameSection(CfiFormat format, uint64_t pc,
   }
   *section = CfiSection();
   section->format = format;
+  section->has_exact_size = true;
   section->size =
       header.sh_size < kMaxFrameBytes ? header.sh_size : kMaxFrameBytes;
   const bool is_loaded =

@@ -175,6 +175,15 @@ e2e_build(chain_segments ${gcc} SOURCES chain.c chain_inner.c
 e2e_build(chain_5_gib ${gcc} SOURCES chain.c chain_inner.c
   FLAGS ${far_away} -mcmodel=large -fno-dwarf2-cfi-asm -Wl,--no-eh-frame-hdr
     -Wl,--section-start=.far=0x140000000)
+# bfd says of such .eh_frame that it makes no search table, and then keeps all
+# of it; gold drops what is empty, lld and mold what is at 0.
+set(odd_ranges SOURCES odd_ranges_main.c odd_ranges.S
+  FLAGS -O2 -no-pie -fno-pie)
+e2e_build(odd_ranges_bfd ${gcc} ${odd_ranges} -fuse-ld=bfd
+  -Wl,--traditional-format -Wl,--no-eh-frame-hdr)
+foreach(linker gold lld mold)
+  e2e_build(odd_ranges_${linker} ${gcc} ${odd_ranges} -fuse-ld=${linker})
+endforeach()
 foreach(kind static static-pie)
   e2e_build(chain_${kind} ${gcc} SOURCES chain.c chain_inner.c
     DEPENDS ${own_agent} FLAGS -O2 -g -${kind} -Wl,--undefined=unspool_start)

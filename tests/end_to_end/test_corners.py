@@ -73,8 +73,7 @@ class CR03NestedUnwinderTest(harness.Case):
 
 
 class CR04StaleMemoryTest(harness.Case):
-    """CFI that leads into a stack that is gone; CR-05: a frame pointer into a
-    guard page."""
+    """CFI that leads into a stack that is gone."""
 
     def test_no_fault_and_the_stacks_say_so(self):
         for record in (self.record, self.preload):
@@ -83,6 +82,10 @@ class CR04StaleMemoryTest(harness.Case):
                              run.stderr)
             for leaf in ("spin_cfa_in_rbx", "spin_rbp_from_rbx"):
                 self.assertGreater(samples_in(run, leaf), 10, leaf)
+
+
+class CR05GuardPageTest(harness.Case):
+    """A frame pointer into the guard page above a thread's stack."""
 
     def test_guard_page_is_no_frame(self):
         run = self.record([harness.program("stale_stacks")], frequency=4000)

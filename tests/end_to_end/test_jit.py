@@ -163,6 +163,14 @@ class JT01RegisteredCodeTest(harness.Case):
     def test_named_only(self):
         self.check_no_garbage("named")
 
+    def test_frame_pointer_only(self):
+        for run in self.run_mode("frame_pointer"):
+            for names, sample in self.stacks(run):
+                self.assertEqual((names[:2], names[2][0], names[3:]),
+                                 (self.CALLERS, "[", ["callback"]))
+                self.assertTrue(harness.is_rooted(sample))
+                self.assertEqual(sample.labels["unwind"], "guessed")
+
     def test_registered_and_unregistered_while_it_runs(self):
         self.check_no_garbage("churn")
 

@@ -178,17 +178,25 @@ class OF03MainBinaryNameTest(origin.Case):
                 self.check(self.preload(argv))
 
 
-class VdsoNamesTest(harness.Case):
+class EC21VdsoTest(harness.Case):
     """What the kernel maps into every program is named by its own symbols."""
 
-    def test_clock_reads(self):
-        run = self.record([harness.program("clock_reader"), "2"])
-        vdso = [sample for sample in run.profile.samples
-                if sample.frames[0].module == "[vdso]"]
-        self.assert_all(
-            vdso, lambda sample: sample.names[0] == "__vdso_clock_gettime" and
-            sample.names[1].endswith("clock_gettime"), "called by libc's")
-        self.assert_all(vdso, harness.is_rooted, "rooted")
+    def test_clock_and_processor_reads(self):
+        argv = [harness.program("clock_reader"), "2"]
+        for run in (self.record(argv), self.preload(argv)):
+            vdso = [sample for sample in run.profile.samples
+                    if sample.frames[0].module == "[vdso]"]
+            for name in ("clock_gettime", "getcpu"):
+                self.assert_all(
+                    [sample for sample in vdso
+                     if sample.names[1].endswith(name)],
+                    lambda sample, name=name:
+                    sample.names[0] == f"__vdso_{name}", "named")
+            self.assert_all(vdso, harness.is_rooted, "rooted")
+            self.assert_all(vdso, lambda sample: "main" in sample.names,
+                            "called by the program")
+            _, complaints = harness.pprof_table(run.path)
+            self.assertEqual(complaints, "")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 file, .eh_frame without a search table, segments far apart."""
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -207,12 +208,15 @@ class EC14ExecutableSegmentsTest(Case):
     def test_each_is_its_own_mapping(self):
         self.record_and_check("chain_segments")
 
-    def test_5_gib_apart(self):
-        # EC-19: nothing in 32 bits on the way from address to name.
-        self.record_and_check("chain_5_gib")
-
     def test_moved_to_anonymous_memory(self):
         self.record_and_check("huge_text")
+
+
+class EC19FarCodeTest(Case):
+    """Nothing in 32 bits on the way from address to name."""
+
+    def test_5_gib_apart(self):
+        self.record_and_check("chain_5_gib")
 
 
 class EC17StaleDebugFrameTest(Case):
@@ -226,6 +230,53 @@ class EC17StaleDebugFrameTest(Case):
         program = self.copy("chain")
         self.tool("objcopy", f"--add-section=.debug_frame={section}", program)
         self.record_and_check(program)
+
+
+class EC17LeftOverFdesTest(harness.Case):
+    """FDEs that are empty, that begin at 0, that are doubled or too long:
+    beside each function's own."""
+
+    def test_a_functions_own_fde_is_believed(self):
+        self.check("odd_ranges_bfd", empty=4, at_zero=2, doubled=1)
+        self.check("odd_ranges_gold", empty=0, at_zero=0, doubled=1)
+        self.check("odd_ranges_lld", empty=3, at_zero=0, doubled=1)
+        self.check("odd_ranges_mold", empty=3, at_zero=0, doubled=1)
+
+    def check(self, name, **expected):
+        with self.subTest(name):
+            program = harness.program(name)
+            self.assertEqual(self.ranges(program), expected)
+            argv = [program, "0.7"]
+            run = self.record(argv, name=name + ".gz")
+            self.assert_unchanged(run, self.run_plain(argv))
+            spinning = [sample for sample in run.profile.samples
+                        if "spin" in sample.names]
+            for function in ("has_empty", "has_duplicate", "inside"):
+                self.assert_all(
+                    [sample for sample in spinning
+                     if function in sample.names],
+                    lambda sample, names=["main", "caller", function, "spin"]:
+                    self.is_whole(sample, names), "whole")
+            self.assertEqual({sample.names[sample.names.index("spin") + 1]
+                              for sample in spinning},
+                             {"has_empty", "has_duplicate", "inside"})
+
+    @staticmethod
+    def is_whole(sample, expected):
+        names = [name for name in sample.names[::-1] if name != "burn"]
+        return (harness.is_rooted(sample) and "unwind" not in sample.labels and
+                names[names.index("main"):] == expected)
+
+    @staticmethod
+    def ranges(program):
+        """How many FDEs are so: what the linker has left of odd_ranges.S."""
+        text = subprocess.run(["readelf", "--debug-dump=frames", program],
+                              check=True, capture_output=True, text=True).stdout
+        ranges = re.findall(r" pc=(\w+)\.\.(\w+)", text)
+        whole = [(start, end) for start, end in ranges if start != end]
+        return {"empty": len(ranges) - len(whole),
+                "at_zero": sum(int(start, 16) == 0 for start, _ in ranges),
+                "doubled": len(whole) - len(set(whole))}
 
 
 class EC20StaticTest(Case):

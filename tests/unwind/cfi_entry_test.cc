@@ -203,6 +203,23 @@ TEST(CfiEntryCursor, GoesToTheTerminator) {
   EXPECT_TRUE(cursor.ok());
 }
 
+TEST(CfiEntryCursor, GoesBeyondATerminatorIfTheSectionDoes) {
+  CfiBuilder builder;
+  builder.AddCie();
+  builder.AddRaw({0, 0, 0, 0});
+  const uint64_t second = builder.AddCie();
+  CfiSection section = builder.section();
+  section.has_exact_size = true;
+  SpanSource source = builder.source();
+  CfiEntryCursor cursor(section);
+  CfiEntry entry;
+  ASSERT_TRUE(cursor.Next(source, &entry));
+  ASSERT_TRUE(cursor.Next(source, &entry));
+  EXPECT_EQ(entry.address, second);
+  EXPECT_FALSE(cursor.Next(source, &entry));
+  EXPECT_TRUE(cursor.ok());
+}
+
 TEST(CfiEntryCursor, DebugFrameHasNoTerminator) {
   CfiBuilder builder(0x10000, CfiFormat::kDebugFrame);
   builder.AddCie({.augmentation = ""});

@@ -32,8 +32,9 @@ void AppendNumber(Bytes& bytes, uint64_t value, size_t size) {
 class Section {
  public:
   explicit Section(const std::vector<Range>& ranges,
-                   int encoding = DW_EH_PE_datarel | DW_EH_PE_sdata4) {
-    builder_.AddCie();
+                   int encoding = DW_EH_PE_datarel | DW_EH_PE_sdata4,
+                   const CieSpec& cie = {}) {
+    builder_.AddCie(cie);
     for (const Range& range : ranges) {
       const uint64_t fde =
           builder_.AddFde({.pc_begin = range.pc_begin, .size = range.size});
@@ -44,6 +45,15 @@ class Section {
         entries_.begin(), entries_.end(),
         [](const auto& a, const auto& b) { return a.pc_begin < b.pc_begin; });
     AddHeader(static_cast<uint8_t>(encoding));
+  }
+
+  // As lld does.
+  void KeepOneEntryForEachStart() {
+    const auto last = std::unique(
+        entries_.begin(), entries_.end(),
+        [](const auto& a, const auto& b) { return a.pc_begin == b.pc_begin; });
+    entries_.erase(last, entries_.end());
+    AddHeader(DW_EH_PE_datarel | DW_EH_PE_sdata4);
   }
 
   // "found BEGIN+SIZE", "none" or "bad", hexadecimal.
@@ -79,7 +89,7 @@ class Section {
  private:
   void AddHeader(uint8_t encoding) {
     Bytes bytes = {1, DW_EH_PE_absptr, DW_EH_PE_udata4, encoding};
-    header_ = section_.address + section_.size;
+    header_ = section_.address + builder_.bytes().size();
     AppendNumber(bytes, section_.address, 8);
     AppendNumber(bytes, entries_.size(), 4);
     for (const auto& entry : entries_) {
@@ -158,7 +168,16 @@ TEST(CfiLookup, FindsTheFdeThatCovers) {
   }
 }
 
-TEST(CfiLookup, ReadsTablesOfEveryFixedSize) {
+TEST(CfiLookup, FindsWhatTheTableHasDroppedForAnEmptyOne) {
+  Section section({{0x20000, 0}, {0x20000, 0x10}, {0x20010, 0}, {0x30000, 8}});
+  section.KeepOneEntryForEachStart();
+  EXPECT_EQ(section.header()->count, 3u);
+  EXPECT_EQ(section.Find(0x20004, By::kTable), "found 20000+10");
+  EXPECT_EQ(section.Find(0x20010, By::kTable), "none");
+  EXPECT_EQ(section.Find(0x30000, By::kTable), "found 30000+8");
+}
+
+TEST(CfiLookup, EC19TablesOfEveryFixedSizeAreRead) {
   for (const int encoding :
        {DW_EH_PE_datarel | DW_EH_PE_sdata4, DW_EH_PE_datarel | DW_EH_PE_sdata8,
         DW_EH_PE_pcrel | DW_EH_PE_sdata4, DW_EH_PE_absptr | 0,
@@ -167,6 +186,22 @@ TEST(CfiLookup, ReadsTablesOfEveryFixedSize) {
     ASSERT_TRUE(section.header());
     EXPECT_EQ(section.header()->count, 3u) << encoding;
     EXPECT_EQ(section.Find(0x20011, By::kTable), "found 20010+8") << encoding;
+  }
+}
+
+TEST(CfiLookup, EC19FunctionsMayBeGigabytesApart) {
+  for (const int encoding :
+       {DW_EH_PE_datarel | DW_EH_PE_sdata8, DW_EH_PE_pcrel | DW_EH_PE_sdata8,
+        DW_EH_PE_absptr | 0, DW_EH_PE_udata8 | 0}) {
+    Section section({{0x20000, 8}, {0x1'4000'0000, 8}, {0x7f'0000'0000, 8}},
+                    encoding, {.augmentation = ""});
+    for (const By by : {By::kTable, By::kIndex, By::kLinear}) {
+      EXPECT_EQ(section.Find(0x1'4000'0001, by), "found 140000000+8")
+          << encoding;
+      EXPECT_EQ(section.Find(0x7f'0000'0007, by), "found 7f00000000+8")
+          << encoding;
+      EXPECT_EQ(section.Find(0x4000'0001, by), "none") << encoding;
+    }
   }
 }
 

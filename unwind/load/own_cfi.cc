@@ -77,6 +77,7 @@ void AddEhFrame(const ElfFile& elf, LoadedModule* loaded) {
   UnwindSource eh_frame;
   eh_frame.section.address = loaded->module.bias + section->sh_addr;
   eh_frame.section.size = section->sh_size;
+  eh_frame.section.has_exact_size = true;
   const AddressRange mapped =
       ClipToLoads(*loaded, eh_frame.section.address, eh_frame.section.size);
   if (mapped.size == section->sh_size) loaded->AddSource(eh_frame);

@@ -1,8 +1,10 @@
 // JT-01: enter_jit() -> code made at run time, without frame pointer ->
 // callback(), under an agent that is told of the code:
 //
-// registered_code none|named|frames|debug_frame|both|churn [CPU seconds]
+// registered_code none|named|frames|debug_frame|both|churn|frame_pointer
+//   [CPU seconds]
 //
+// frame_pointer: code that has one, of which nobody is told.
 // churn: one thread registers and unregisters all the time what another runs.
 
 #define _GNU_SOURCE
@@ -18,6 +20,10 @@
 // sub rsp, 24; call rdi; add rsp, 24; ret
 static const uint8_t kCode[] = {0x48, 0x83, 0xec, 0x18, 0xff, 0xd7,
                                 0x48, 0x83, 0xc4, 0x18, 0xc3};
+
+// push rbp; mov rbp, rsp; call rdi; pop rbp; ret
+static const uint8_t kFramePointerCode[sizeof(kCode)] = {
+    0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
 
 enum { kDwCfaNop = 0, kDwCfaDefCfaOffset = 0x0e, kDwCfaAdvanceLoc = 0x40 };
 
@@ -123,7 +129,8 @@ int main(int argc, char** argv) {
   code = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
               -1, 0);
   if (code == MAP_FAILED) return 3;
-  memcpy(code, kCode, sizeof(kCode));
+  const bool has_frame_pointer = strcmp(argv[1], "frame_pointer") == 0;
+  memcpy(code, has_frame_pointer ? kFramePointerCode : kCode, sizeof(kCode));
   if (mprotect(code, 4096, PROT_READ | PROT_EXEC) != 0) return 3;
   register_code(argv[1]);
   pthread_t thread;

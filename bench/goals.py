@@ -131,6 +131,16 @@ def harm_goals(harm):
                    value=mean, interval=tuple(ends), command=command)
 
 
+def name_goals(names):
+    command = "scripts/bench names"
+    for peer in ("go tool pprof", "perf script"):
+        factors = [by_peer[peer] for by_peer in (names or {}).values()
+                   if peer in by_peer]
+        yield Goal("names, inlined functions too: its time by ours", peer, 10,
+                   at_least=True, value=min(factors, default=None),
+                   command=command)
+
+
 def print_goals(goals):
     print(f"{'what':48}{'against':16}{'figure':>10}{'goal':>12}  verdict")
     for goal in goals:
@@ -149,7 +159,8 @@ def main():
              *cold_goals(paired.load(build, "cold")),
              *program_goals(paired.load(build, "programs")),
              *start_stop_goals(paired.load(build, "start_stop")),
-             *harm_goals(paired.load(build, "harm"))]
+             *harm_goals(paired.load(build, "harm")),
+             *name_goals(paired.load(build, "names"))]
     print_goals(goals)
     paired.save(build, "goals", [{**dataclasses.asdict(goal),
                                   "verdict": goal.verdict()} for goal in goals])

@@ -23,9 +23,10 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE), str(HERE / "inlines")]
+sys.path += [str(HERE), str(HERE / "inlines"), str(HERE.parent)]
 import build as inlines  # noqa: E402
 import names_check  # noqa: E402
+import paired  # noqa: E402
 
 REPETITIONS = 3  # of ours; the median counts
 
@@ -92,7 +93,9 @@ def ours(build, raw, named):
 
 
 def compare(program, build, options):
-    """Prints the table of one program; returns whether all frames are right."""
+    """Prints the table of one program; returns whether all frames are right,
+    and {peer: its time by ours}, at least that for one that was ended."""
+    factors = {}
     megabytes = debug_megabytes(program)
     print(f"{program.name}: {megabytes:.0f} MB of debug data")
     with tempfile.TemporaryDirectory(prefix="unspool-bench-") as folder:
@@ -116,10 +119,10 @@ def compare(program, build, options):
             except RuntimeError as error:
                 print(f"  {name:16s} {error}", flush=True)
                 continue
-            print(f"  {name:16s} {theirs}   "
-                  f"{theirs.seconds / cost.seconds:.1f} x our time",
+            factors[name] = theirs.seconds / cost.seconds
+            print(f"  {name:16s} {theirs}   {factors[name]:.1f} x our time",
                   flush=True)
-        return check.is_right
+        return check.is_right, factors
 
 
 def main():
@@ -132,8 +135,11 @@ def main():
     options = parser.parse_args()
     build = options.build.resolve()
     programs = inlines.build_all(build / "names", options.compiler)
-    are_right = [compare(program, build, options) for program in programs]
-    return 0 if all(are_right) else 1
+    results = {program.name: compare(program, build, options)
+               for program in programs}
+    paired.save(build, "names", {name: factors
+                                 for name, (_, factors) in results.items()})
+    return 0 if all(is_right for is_right, _ in results.values()) else 1
 
 
 if __name__ == "__main__":

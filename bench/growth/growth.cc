@@ -2,7 +2,8 @@
 // is
 //
 //   threads   that are sampled at once, on stacks of 30 functions
-//   samples   with as many distinct stacks: the last thousand of them
+//   stacks    that are distinct: the last thousand of them
+//   samples   of 10,000 distinct stacks in turn: the last thousand
 //   depth     of a stack
 //   modules   that 30 functions lie in, of those loaded at start whose file is
 //             named link-*.so (link.S; growth.py preloads copies of it)
@@ -34,6 +35,7 @@ constexpr size_t kDepth = 30;
 constexpr size_t kChanging = 10;  // innermost functions of a distinct stack
 constexpr size_t kWalks = 2000;
 constexpr size_t kLast = 1000;
+constexpr size_t kDistinct = 10000;
 constexpr uint32_t kMaxDepth = 65536;
 
 std::vector<double> TimeWalks(TimedWalk& walk, size_t count,
@@ -78,41 +80,49 @@ void GrowThreads(size_t count) {
   std::printf("{\"sample_ns\": %.1f}\n", medians[count / 2]);
 }
 
-struct DistinctStacks {
+struct Samples {
   TimedWalk walk{kSampler, 1};
   size_t count;
+  size_t distinct;  // stacks that they are of, in turn
   std::vector<double> last{};
 };
 
-void RecordDistinct(const void* const*) {
-  auto& stacks = *static_cast<DistinctStacks*>(chain_context());
-  for (size_t i = 0; i < stacks.count; ++i) {
-    CallThroughChain(MakeChain(Layout::kMixed, kChanging, i), TimeWalk<0>,
-                     &stacks.walk);
-    if (i + kLast >= stacks.count) {
-      stacks.last.push_back(stacks.walk.watch.seconds());
+void Record(const void* const*) {
+  auto& samples = *static_cast<Samples*>(chain_context());
+  for (size_t i = 0; i < samples.count; ++i) {
+    CallThroughChain(MakeChain(Layout::kMixed, kChanging, i % samples.distinct),
+                     TimeWalk<0>, &samples.walk);
+    if (i + kLast >= samples.count) {
+      samples.last.push_back(samples.walk.watch.seconds());
     }
   }
 }
 
 // The last of them.
-double RecordStacks(Recording& recording, size_t count) {
+double RecordSamples(Recording& recording, size_t count, size_t distinct) {
   double median_ns = 0;
   RunSampled(recording, [&] {
-    DistinctStacks stacks{.count = count};
-    CallThroughChain(MakeChain(Layout::kMixed, kDepth - kChanging, 1),
-                     RecordDistinct, &stacks);
-    median_ns = MedianNs(stacks.last);
+    Samples samples{.count = count, .distinct = distinct};
+    CallThroughChain(MakeChain(Layout::kMixed, kDepth - kChanging, 1), Record,
+                     &samples);
+    median_ns = MedianNs(samples.last);
   });
   return median_ns;
 }
 
-void GrowSamples(size_t count) {
+void GrowStacks(size_t count) {
   Recording recording(kMaxDepth);
-  std::printf("{\"sample_ns\": %.1f}\n", RecordStacks(recording, count));
+  std::printf("{\"sample_ns\": %.1f}\n",
+              RecordSamples(recording, count, count));
 }
 
-// "same": one stack again; "top": the timing function's frame changes.
+void GrowSamples(size_t count) {
+  Recording recording(kMaxDepth);
+  std::printf("{\"sample_ns\": %.1f}\n",
+              RecordSamples(recording, count, kDistinct));
+}
+
+// One stack, again and again.
 void GrowDepth(size_t count) {
   Recording recording(kMaxDepth);
   RunSampled(recording, [&] {
@@ -184,7 +194,7 @@ bool CountBytes(void* context, const void*, size_t size) {
 
 void Stop(size_t count) {
   Recording recording(kMaxDepth);
-  RecordStacks(recording, count);
+  RecordSamples(recording, count, count);
   size_t bytes = 0;
   exporters::RawOptions options;
   options.gzip = true;
@@ -208,6 +218,7 @@ int Main(const char* what, size_t count) {
     void (*grow)(size_t count);
   };
   for (const Part& part : {Part{"threads", GrowThreads},
+                           {"stacks", GrowStacks},
                            {"samples", GrowSamples},
                            {"depth", GrowDepth},
                            {"modules", GrowModules},
@@ -217,9 +228,10 @@ int Main(const char* what, size_t count) {
     part.grow(count);
     return 0;
   }
-  std::fprintf(stderr,
-               "usage: unspool_growth threads|samples|depth|modules|stop "
-               "COUNT\n");
+  std::fprintf(
+      stderr,
+      "usage: unspool_growth threads|stacks|samples|depth|modules|stop "
+      "COUNT\n");
   return 2;
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a sample costs as threads, samples, depth or modules grow, and the plots.
+"""What a sample costs as threads, stacks, samples, depth or modules grow.
 
     growth.py BUILD [--runs N] [--plots DIRECTORY]
 
-Each figure is the median of N processes' medians. With --plots the four plots
-are drawn there as SVG, from the figures that were measured last if N is 0.
+Each figure is the median of N processes' medians. With --plots each is
+drawn there as SVG, from the figures that were measured last if N is 0.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import plot  # noqa: E402
 
 COUNTS = {
     "threads": (1, 2, 4, 8, 16, 32, 64),
+    "stacks": (10, 100, 1_000, 10_000, 100_000, 1_000_000),
     "samples": (10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000),
     "depth": (10, 30, 100, 300, 1_000, 3_000, 10_000),
     "modules": (1, 10, 100, 500, 1_000, 2_000),
@@ -42,8 +43,10 @@ def frame_series(row):
 PLOTS = {
     "threads": ("sampled at once, 30 frames each", "threads", "ns a sample",
                 lambda row: {"handler": row["sample_ns"]}),
-    "samples": ("distinct stacks recorded before, ten new frames each",
-                "samples", "ns a sample",
+    "stacks": ("distinct stacks, ten innermost of 30 frames differ",
+               "distinct stacks before", "ns a sample",
+               lambda row: {"handler": row["sample_ns"]}),
+    "samples": ("10,000 such stacks in turn", "samples before", "ns a sample",
                 lambda row: {"handler": row["sample_ns"]}),
     "depth": ("a stack like the last one", "frames", "ns a frame",
               frame_series),

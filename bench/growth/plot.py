@@ -9,7 +9,7 @@ COLOURS = ("#1b6ca8", "#c2571a", "#4d8c2b", "#7a4b9d")
 
 
 def nice_step(highest):
-    """Of 1, 2, 5 times a power of ten: for four to eight lines."""
+    """Of 1, 2, 5 times a power of ten: for four to nine lines, that at zero included."""
     power = 10 ** math.floor(math.log10(highest / 4))
     return next(power * factor for factor in (1, 2, 5, 10)
                 if highest / (power * factor) <= 8)

@@ -183,6 +183,9 @@ class Walker {
         break;
       case Answer::Kind::kRow:
         status = cfi_.ApplyRow(now, memory_, &up);
+        if (status == StepStatus::kNoRegister && KeepScratch(up)) {
+          status = cfi_.ApplyRow(now, memory_, &up);
+        }
         is_exact_ = answer.is_signal_frame;
         // vfork has popped its return address into a register.
         may_keep_sp = frame.exact && !answer.is_signal_frame;
@@ -215,6 +218,20 @@ class Walker {
     FramePointerSearch<Arch, Memory, Cfi> search(memory_, cfi_);
     is_guessed_ = search.Find(frame, rule, &registers_[turn_]);
     return is_guessed_;
+  }
+
+  // Assembly calls functions of its own that spare registers which others may
+  // overwrite, and its CFI counts on that (libcrypto's AES-GCM: CFA = rax + 8).
+  // `callee` still holds those of the frame before. If that was interrupted,
+  // what it had is a guess for the frame at hand.
+  [[gnu::noinline]] bool KeepScratch(const Registers& callee) {
+    if (calls_ != 1) return false;
+    Registers& now = registers_[turn_];
+    for (size_t i = 0; i < Arch::kRegisterCount; ++i) {
+      if (!now.Has(i)) now.CopyFrom(callee, i);
+    }
+    is_guessed_ = true;
+    return true;
   }
 
   // libgcc lands an exception by writing the landing pad's registers over what

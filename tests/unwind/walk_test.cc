@@ -118,6 +118,18 @@ TEST_F(WalkTest, FramePointersSpeakForACallOfWhatMayHaveJumpedHere) {
   EXPECT_EQ(Walk(), "leaf+4! jit+5: no-cfi at jit+5");
 }
 
+// Its rule needs a register that a callee need not keep, and this one does.
+TEST_F(WalkTest, ScratchRegisterOfTheInterruptedCalleeIsAGuess) {
+  constexpr size_t kRax = 0;
+  start_.Set(kRax, kStack + 16);
+  cfi_.AddRow(kMiddle, RowOn(kRax, 16));
+  EXPECT_EQ(Walk(), "leaf+4! middle+5: no-cfi at middle+5");
+  PutCall(kMain + 5, kMiddle);
+  EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5? start+5: root");
+  cfi_.AddRow(kMain, RowOn(kRax, 32));
+  EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5?: no-register at main+5");
+}
+
 // One that was learnt from another call: here SP may be on a thread's first
 // word.
 TEST_F(WalkTest, LearntRuleMustLeadBehindACall) {

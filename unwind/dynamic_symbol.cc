@@ -80,7 +80,8 @@ const Elf64_Sym* FindSymbol(const Tables& tables, const char* name) {
 
 }  // namespace
 
-uint64_t FindDynamicObject(const dl_phdr_info& info, const char* name) {
+uint64_t FindDynamicSymbol(const dl_phdr_info& info, const char* name,
+                           unsigned type) {
   const Tables tables = FindTables(info);
   if (tables.hash == nullptr || tables.symbols == nullptr ||
       tables.strings == nullptr) {
@@ -88,7 +89,7 @@ uint64_t FindDynamicObject(const dl_phdr_info& info, const char* name) {
   }
   const Elf64_Sym* symbol = FindSymbol(tables, name);
   if (symbol == nullptr || symbol->st_shndx == SHN_UNDEF ||
-      ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT) {
+      ELF64_ST_TYPE(symbol->st_info) != type) {
     return 0;
   }
   return info.dlpi_addr + symbol->st_value;

@@ -11,10 +11,12 @@
 
 namespace unspool::unwind {
 
-// The run-time address of the data object `name` that the object of `info`
-// defines; 0 if there is none, or no DT_GNU_HASH. The object must stay mapped
-// during the call. Not async-signal-safe: plain loads from it.
-uint64_t FindDynamicObject(const dl_phdr_info& info, const char* name);
+// The run-time address of the symbol `name` of `type` (STT_OBJECT, STT_FUNC)
+// that the object of `info` defines; 0 if there is none, or no DT_GNU_HASH. The
+// object must stay mapped during the call. Not async-signal-safe: plain loads
+// from it.
+uint64_t FindDynamicSymbol(const dl_phdr_info& info, const char* name,
+                           unsigned type);
 
 }  // namespace unspool::unwind
 

@@ -81,7 +81,8 @@ LaterModules::Found LaterSetup::Find(uint64_t address, Look& look) {
 }
 
 void LaterSetup::LookAt(const dl_phdr_info& info, Look& look) {
-  const uint64_t descriptor = FindDynamicObject(info, "__jit_debug_descriptor");
+  const uint64_t descriptor =
+      FindDynamicSymbol(info, "__jit_debug_descriptor", STT_OBJECT);
   if (descriptor != 0) {
     look.process.jit.AddDescriptor(descriptor, look.process.registered);
   }

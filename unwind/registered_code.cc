@@ -33,6 +33,8 @@ struct RegisteredCode::Tables {
   std::array<Frames, RegionTable::kCapacity> frames;  // by region
   uint32_t group_count;
   std::array<Group, RegionTable::kCapacity> groups;  // by handle
+  RegionTable sections;  // the first bytes of those that are noted
+  std::array<uint32_t, RegionTable::kCapacity> section_handles;  // by region
 };
 
 RegisteredCode::Tables* RegisteredCode::FindOrMap() {
@@ -97,6 +99,22 @@ RegisteredCode::Status RegisteredCode::AddFrames(const CfiSection& section,
   tables->group_count = number;
   *handle = number;
   return Status::kOk;
+}
+
+void RegisteredCode::NoteSection(const CfiSection& section, uint32_t handle) {
+  Tables* tables = tables_.load(std::memory_order_acquire);
+  if (tables->sections.is_full()) return;
+  tables->section_handles[tables->sections.next()] = handle;
+  tables->sections.Add(section.address, section.address + 1);
+}
+
+bool RegisteredCode::RemoveSection(uint64_t address) {
+  Tables* tables = tables_.load(std::memory_order_acquire);
+  const uint32_t number =
+      tables == nullptr ? 0 : tables->sections.Find(address);
+  if (number == 0) return false;
+  tables->sections.Remove(number);
+  return RemoveFrames(tables->section_handles[number]);
 }
 
 void RegisteredCode::AddFunction(const CfiSection& section, const Fde& fde) {

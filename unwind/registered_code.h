@@ -57,6 +57,11 @@ class RegisteredCode {
   // more, other than by copies that they then drop. Lock held.
   bool RemoveFrames(uint32_t handle);
 
+  // The same for the .eh_frame at section.address that libgcc was told of, by
+  // its address. False: no such one. Lock held.
+  void NoteSection(const CfiSection& section, uint32_t handle);
+  bool RemoveSection(uint64_t address);
+
   // The same for one function, until it is registered again; an empty section:
   // it is known to have no unwind data. Lock held. Async-signal-safe.
   void AddFunction(const CfiSection& section, const Fde& fde);

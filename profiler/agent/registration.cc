@@ -10,6 +10,7 @@
 #include "profiler/agent/export.h"
 #include "profiler/agent/session.h"
 #include "profiler/include/unspool/unspool.h"
+#include "unwind/jit_image.h"
 #include "unwind/registered_code.h"
 #include "unwind/self_memory.h"
 
@@ -70,6 +71,21 @@ bool IsReadable(uint64_t address, uint64_t size) {
   return true;
 }
 
+// Of the .eh_frame at `start`; as far as it can be read.
+uint64_t SizeUpToTerminator(uint64_t start) {
+  constexpr uint64_t kMaxSize = uint64_t{64} << 20;
+  std::array<uint8_t, unwind::kMinWindowSize> buffer;
+  unwind::CopyWindow copy(buffer);
+  unwind::CfiSection section;
+  section.address = start;
+  section.size = kMaxSize;
+  unwind::CfiEntryCursor cursor(section);
+  unwind::CfiEntry entry;
+  uint64_t end = start;
+  while (cursor.Next(copy, &entry)) end = entry.end();
+  return end - start;
+}
+
 bool IsKnownKind(int kind) {
   return kind == UNSPOOL_FRAMES_EH_FRAME || kind == UNSPOOL_FRAMES_DEBUG_FRAME;
 }
@@ -96,6 +112,23 @@ int Session::RegisterFrames(const unwind::CfiSection& section) {
 int Session::UnregisterFrames(uint32_t handle) {
   const RegistrationLock lock(unwinder_.registered_code());
   return unwinder_.registered_code().RemoveFrames(handle) ? 0 : -EINVAL;
+}
+
+void Session::NoteFrames(uint64_t start) {
+  if (!is_running()) return;
+  unwind::CfiSection section;
+  section.address = start;
+  section.size = SizeUpToTerminator(start);
+  const int handle = RegisterFrames(section);
+  if (handle <= 0) return;
+  const RegistrationLock lock(unwinder_.registered_code());
+  unwinder_.registered_code().NoteSection(section,
+                                          static_cast<uint32_t>(handle));
+}
+
+void Session::ForgetFrames(uint64_t start) {
+  const RegistrationLock lock(unwinder_.registered_code());
+  unwinder_.registered_code().RemoveSection(start);
 }
 
 }  // namespace unspool::profiler

@@ -99,6 +99,10 @@ class Session {
   int RegisterCode(uint64_t start, uint64_t size, const char* name);
   int RegisterFrames(const unwind::CfiSection& section);
   int UnregisterFrames(uint32_t handle);
+  // While it runs: the .eh_frame at `start`, up to its terminator, as libgcc is
+  // told of it. Not async-signal-safe: take a lock.
+  void NoteFrames(uint64_t start);
+  void ForgetFrames(uint64_t start);
 
   // Right before exec: what was not sampled is counted, and a spool without
   // samples removed, which is no use if the new program has no agent. Does

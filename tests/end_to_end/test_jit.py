@@ -139,7 +139,7 @@ class JT01RegisteredCodeTest(harness.Case):
             self.assertEqual(complaints, "")
 
     def test_with_frames_only(self):
-        for mode in ("frames", "debug_frame"):
+        for mode in ("frames", "debug_frame", "libgcc"):
             for run in self.run_mode(mode):
                 for names, sample in self.stacks(run):
                     self.assertEqual((names[:2], names[3:]),

@@ -1,9 +1,10 @@
 // JT-01: enter_jit() -> code made at run time, without frame pointer ->
 // callback(), under an agent that is told of the code:
 //
-// registered_code none|named|frames|debug_frame|both|churn|frame_pointer
-//   [CPU seconds]
+// registered_code none|named|frames|debug_frame|both|churn|frame_pointer|
+//   libgcc [CPU seconds]
 //
+// libgcc: only libgcc is told, which is not in the global scope.
 // frame_pointer: code that has one, of which nobody is told.
 // churn: one thread registers and unregisters all the time what another runs.
 
@@ -96,7 +97,30 @@ static void* churn(void* unused) {
   return NULL;
 }
 
+static void tell_libgcc(void) {
+  void* libgcc = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (libgcc == NULL) exit(4);
+  // As a library that is linked with libgcc is bound: who comes first.
+  void (*add)(void*) = (void (*)(void*))dlsym(RTLD_DEFAULT, "__register_frame");
+  if (add == NULL) add = (void (*)(void*))dlsym(libgcc, "__register_frame");
+  void (*take)(void*) =
+      (void (*)(void*))dlsym(RTLD_DEFAULT, "__deregister_frame");
+  if (take == NULL) {
+    take = (void (*)(void*))dlsym(libgcc, "__deregister_frame");
+  }
+  static struct frames frames;
+  frames = frames_of(code, false);
+  add(&frames);
+  take(&frames);  // aborts where libgcc was not told before
+  add(&frames);
+  void* bases[3];
+  const void* (*find)(void*, void*) =
+      (const void* (*)(void*, void*))dlsym(libgcc, "_Unwind_Find_FDE");
+  if (find == NULL || find((char*)code + 4, bases) == NULL) exit(5);
+}
+
 static void register_code(const char* mode) {
+  if (strcmp(mode, "libgcc") == 0) tell_libgcc();
   __typeof__(&unspool_register_code) name =
       dlsym(RTLD_DEFAULT, "unspool_register_code");
   __typeof__(&unspool_register_frames) add =

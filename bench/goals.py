@@ -105,9 +105,12 @@ def program_goals(programs):
 def start_stop_goals(results):
     command = "scripts/bench start_stop"
     ours = (results or {}).get("start", {}).get("unspool", {})
-    for key, unit, limit in (("ms", "ms", 1), ("mib", "MiB", 4)):
+    for what, key, unit, limit in (("/bin/true, time", "ms", "ms", 1),
+                                   ("/bin/true, memory", "mib", "MiB", 4),
+                                   ("memory of a thread", "thread_kib", "KiB",
+                                    32)):
         more = ours.get(key, [None])
-        yield Goal("/bin/true, more than", "no profiler", limit, unit=unit,
+        yield Goal(what + " more than", "no profiler", limit, unit=unit,
                    value=more[0], interval=more[1:], command=command)
     yield Goal("start with 2,000 modules", "no profiler", 50, unit="ms",
                value=ours.get("loaded_ms"), command=command)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What a sample costs as threads, stacks, samples, depth or modules grow.
 
-    growth.py BUILD [--runs N] [--plots DIRECTORY]
+    growth.py BUILD [--runs N] [--only WHAT] [--plots DIRECTORY]
 
-Each figure is the median of N processes' medians. With --plots each is
-drawn there as SVG, from the figures that were measured last if N is 0.
+Each figure is the median of N processes' medians. With --plots all that was
+measured, now or before, is drawn there as SVG.
 """
 
 import argparse
@@ -69,24 +69,26 @@ def measure(build, what, count, runs, libraries):
             for key in rows[0]}
 
 
-def measure_all(build, runs):
-    """{what: {count: {series: ns}}}; prints as it goes."""
-    results = {}
+def measure_all(build, runs, wanted):
+    """Prints and saves {what: {count: {series: ns}}} as it goes."""
+    results = paired.load(build, "growth") or {}
     with tempfile.TemporaryDirectory(prefix="unspool-bench-") as directory:
         libraries = []
         for number in range(MODULES):
             libraries.append(os.path.join(directory, f"link-{number}.so"))
             shutil.copy(os.path.join(build, "lib/libbench_link.so"),
                         libraries[-1])
-        for what, (title, axis, unit, figures) in PLOTS.items():
+        for what in wanted:
+            title, axis, unit, figures = PLOTS[what]
             print(f"\n{unit}: {title}")
+            results[what] = {}
             for count in COUNTS[what]:
                 row = figures(measure(build, what, count, runs, libraries))
-                results.setdefault(what, {})[str(count)] = row
+                results[what][str(count)] = row
                 print(f"{count:>12,} {axis}" + "".join(
                     f"   {name} {ns:.2f}" for name, ns in row.items()),
                     flush=True)
-    return results
+            paired.save(build, "growth", results)
 
 
 def draw(results, directory):
@@ -106,14 +108,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("build")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", choices=PLOTS)
     parser.add_argument("--plots", metavar="DIRECTORY")
     options = parser.parse_args()
     if options.runs < 0 or (options.runs == 0 and not options.plots):
         parser.error("--runs is at least 1, or 0 with --plots")
     try:
         if options.runs > 0:
-            paired.save(options.build, "growth",
-                        measure_all(options.build, options.runs))
+            measure_all(options.build, options.runs,
+                        [options.only] if options.only else PLOTS)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         sys.exit(f"growth.py: {error}\n{getattr(error, 'stderr', None) or ''}")
     results = paired.load(options.build, "growth")

@@ -5,9 +5,10 @@ becomes.
     start_stop.py BUILD [--rounds N] [--spool-minutes M]
 
 /bin/true with the agent preloaded, beside none and gperftools' profiler: elapsed
-time, peak memory, and the same with 2,000 modules more; the raw profile of a
-million distinct stacks; the spool of a compiler that runs again and again,
-sampled at 4 kHz: an hour at 1 kHz is as many samples as a quarter of one there.
+time, peak memory, and time with 2,000 modules more; memory of each of 64 threads
+that take some samples at 100 Hz; the raw profile of a million distinct stacks;
+the spool of a compiler that runs again and again, sampled at 4 kHz: an hour at
+1 kHz is as many samples as a quarter of one there.
 """
 
 import argparse
@@ -31,8 +32,11 @@ import workloads  # noqa: E402
 MODULES = 2000
 STACKS = 1_000_000
 HOUR_OF_SAMPLES = 3_600_000
+TRUE = ["/bin/true"]
 PROCESSES = 20  # of a round
 LOADED_PROCESSES = 5  # with all those modules
+THREADS = 64  # of engine_target
+THREAD_CPU_SECONDS = 4  # of all of them
 MIB = 1 << 20
 
 
@@ -60,10 +64,10 @@ class Bench:
             shutil.copy(source, path)
             self.modules.append(path)
 
-    def true(self, processes, libraries, environment):
-        """Of so many runs of /bin/true: [(elapsed ms, peak MiB)]."""
+    def run(self, command, processes, libraries, environment):
+        """Of so many runs of a command: [(elapsed ms, peak MiB)]."""
         result = subprocess.run(
-            [self.binary("process_cost"), str(processes), "/bin/true"],
+            [self.binary("process_cost"), str(processes), *command],
             capture_output=True, text=True, check=True, timeout=300,
             env={"PATH": os.environ["PATH"], **environment,
                  "COMMAND_PRELOAD": ":".join(libraries)})
@@ -71,14 +75,15 @@ class Bench:
                 for line in result.stdout.splitlines()]
         return [(row[0] / 1e6, row[2] / 1024) for row in rows]
 
-    def more(self, profiler, rounds):
-        """What the profiler adds to the median: intervals of (ms, MiB)."""
+    def more(self, command, processes, profiler, rounds):
+        """What the profiler adds to the least of a round: intervals of (ms,
+        MiB). What else the machine does only ever adds."""
         library, environment = self.profilers()[profiler]
         differences = []
         for _ in range(rounds):
             plain, profiled = (
-                [statistics.median(column) for column in zip(
-                    *self.true(PROCESSES, libraries, environment))]
+                [min(column) for column in zip(
+                    *self.run(command, processes, libraries, environment))]
                 for libraries in ([], [library]))
             differences.append([b - a for a, b in zip(plain, profiled)])
         return [paired.interval(column) for column in zip(*differences)]
@@ -90,8 +95,8 @@ class Bench:
         least = [float("inf")] * 2
         for _ in range(rounds):
             for i, extra in enumerate(([], [library])):
-                runs = self.true(LOADED_PROCESSES, [*self.modules, *extra],
-                                 environment)
+                runs = self.run(TRUE, LOADED_PROCESSES,
+                                [*self.modules, *extra], environment)
                 least[i] = min(least[i], min(ms for ms, _ in runs))
         return least[1] - least[0]
 
@@ -99,13 +104,19 @@ class Bench:
 def measure_start(bench, rounds):
     results = {}
     print(f"{'/bin/true':12}{'ms more':>24}{'MiB more':>24}"
-          f"{f'ms more, {MODULES} modules':>26}")
+          f"{f'ms, {MODULES} modules':>20}{'KiB a thread':>24}")
+    threads = [bench.binary("engine_target"), "threads",
+               str(THREAD_CPU_SECONDS)]
     for profiler in bench.profilers():
-        ms, mib = bench.more(profiler, rounds)
+        ms, mib = bench.more(TRUE, PROCESSES, profiler, rounds)
+        _, with_threads = bench.more(threads, 1, profiler, rounds)
+        # Less what is there without threads.
+        thread_kib = [(one - mib[0]) * 1024 / THREADS for one in with_threads]
         loaded_ms = bench.more_when_loaded(profiler, rounds)
-        results[profiler] = {"ms": ms, "mib": mib, "loaded_ms": loaded_ms}
+        results[profiler] = {"ms": ms, "mib": mib, "loaded_ms": loaded_ms,
+                             "thread_kib": thread_kib}
         print(f"{profiler:12}{text_of(ms):>24}{text_of(mib):>24}"
-              f"{loaded_ms:26.1f}", flush=True)
+              f"{loaded_ms:20.1f}{text_of(thread_kib):>24}", flush=True)
     return results
 
 

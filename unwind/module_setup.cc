@@ -17,15 +17,19 @@
 namespace unspool::unwind {
 namespace {
 
-// More are found as later modules.
-constexpr size_t kMaxObjects = 1024;
-constexpr size_t kPathBytes = size_t{1} << 18;
+constexpr size_t kPathBytes = 256;  // of a module's, on average
 
 struct ObjectList {
   std::span<StartupObject> room;
   size_t count = 0;
 };
 
+int CountObject(dl_phdr_info*, size_t, void* count) {
+  ++*static_cast<size_t*>(count);
+  return 0;
+}
+
+// What another thread loads meanwhile is found as a later module.
 int AddObject(dl_phdr_info* info, size_t, void* list_pointer) {
   auto* list = static_cast<ObjectList*>(list_pointer);
   if (list->count == list->room.size()) return 1;
@@ -40,8 +44,8 @@ bool Covers(const Module& module, uint64_t address) {
 // Copies of the paths of modules, for the life of the process.
 class PathStore {
  public:
-  bool Map() {
-    free_ = MapArray<char>(kPathBytes);
+  bool Map(size_t objects) {
+    free_ = MapArray<char>(kPathBytes * objects);
     buffers_ = MapArray<PathBuffer>(1);
     return !free_.empty() && !buffers_.empty();
   }
@@ -118,9 +122,11 @@ void DescribeUnwindData(AddSources add_from_files, LoadedModule* loaded) {
 }
 
 bool TakeModuleSnapshot(AddSources add_from_files, ModuleSnapshot* snapshot) {
-  ObjectList list = {MapArray<StartupObject>(kMaxObjects)};
+  size_t present = 0;
+  dl_iterate_phdr(CountObject, &present);
+  ObjectList list = {MapArray<StartupObject>(present)};
   PathStore paths;
-  if (list.room.empty() || !paths.Map()) return false;
+  if (list.room.empty() || !paths.Map(present)) return false;
   dl_iterate_phdr(AddObject, &list);
   const auto objects = list.room.first(list.count);
   if (!objects.empty()) objects[0].loaded.module.is_main = true;

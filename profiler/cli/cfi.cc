@@ -91,6 +91,10 @@ int RunCfi(const CfiOptions& options) {
   if (!outcome.fault.empty()) {
     throw Failure(kExitFailure, name + ": " + outcome.fault);
   }
+  if (outcome.sections == 0 && elf.section_error() != unwind::ElfError::kNone) {
+    throw Failure(kExitFailure,
+                  name + ": " + unwind::ElfErrorText(elf.section_error()));
+  }
   if (outcome.sections == 0) {
     throw Failure(kExitFailure,
                   name +

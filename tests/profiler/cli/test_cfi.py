@@ -121,8 +121,10 @@ class Cfi(cli.Case):
         packed[packed.index(b"\x78\x9c") + 20] ^= 0xff
         (self.dir / "corrupt.so").write_bytes(packed)
         (self.dir / "text").write_text("no ELF")
+        (self.dir / "cut.so").write_bytes(self.contents("lib.so")[:0x400])
         rows = [
             (["none.so"], ["none.so", "neither .eh_frame nor .debug_frame"]),
+            (["cut.so"], ["'cut.so'", "section headers are", "beyond the end"]),
             (["corrupt.so"], [".debug_frame does not decompress"]),
             (["lib.so", "--pc", "1"], ["no FDE covers 0x1", "lib.so"]),
             (["text"], ["'text'", "not an ELF file"]),

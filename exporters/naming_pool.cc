@@ -148,7 +148,7 @@ class NamingPool::Worker {
   }
 
   ModuleNames& NamesOf(uint32_t module) {
-    if (names_ == nullptr || module != module_) {
+    if (names_ == nullptr || module != module_ || names_->is_large()) {
       names_.reset();  // before the next takes memory
       names_ = std::make_unique<ModuleNames>(pool_.tables_[module]);
       module_ = module;

@@ -84,6 +84,11 @@ DwarfNames::DwarfNames(const DebugFiles& files, const CodeRange& code,
       split_(files.split()),
       symbols_(symbols),
       code_(code) {
+  for (const DwarfSection& section : files.dwarf()->list()) {
+    if (std::string_view(section.name) == ".debug_info") {
+      size_bytes_ = section.bytes.size();
+    }
+  }
   if (dwarf_.get() != nullptr && alt_.get() != nullptr) {
     dwarf_setalt(dwarf_.get(), alt_.get());
   }
@@ -99,6 +104,7 @@ void DwarfNames::IndexUnits() {
     is_damaged_ = is_damaged_ || dwarf_tag(&die) == DW_TAG_invalid;
     const auto index = static_cast<uint32_t>(units_.size());
     units_.emplace_back(die);
+    offsets_.push_back(dwarf_dieoffset(&die));
     ForEachCodeRange(&die, code_, [this, index](uint64_t start, uint64_t end) {
       unit_at_.Add(start, end, index);
     });
@@ -114,11 +120,18 @@ std::optional<uint32_t> DwarfNames::UnitAt(uint64_t address) const {
   return *unit;
 }
 
+uint64_t DwarfNames::SizeOf(uint32_t unit) const {
+  const uint64_t end =
+      unit + 1 < offsets_.size() ? offsets_[unit + 1] : size_bytes_;
+  return end - std::min(end, offsets_[unit]);
+}
+
 std::vector<DwarfFrame> DwarfNames::Find(uint64_t address) {
   std::vector<DwarfFrame> frames;
   const std::optional<uint32_t> unit_index = UnitAt(address);
   if (!unit_index) return frames;
   DwarfUnit& unit = units_[*unit_index];
+  if (!unit.is_walked()) read_bytes_ += SizeOf(*unit_index);
   Walk(&unit);
   DwarfFrame frame;
   SetLine(unit.die(), address, &frame);

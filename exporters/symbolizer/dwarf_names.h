@@ -11,6 +11,7 @@
 
 #include <elfutils/libdw.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -57,6 +58,12 @@ class DwarfNames {
   // Whether something that was read so far makes no sense; the rest is used.
   bool is_damaged() const { return is_damaged_; }
 
+  // Whether so much was read that another object, as new, saves more memory
+  // than its opening costs time: libdw keeps what it has read.
+  bool is_large() const {
+    return read_bytes_ > std::max(kLargeBytes, size_bytes_ / 8);
+  }
+
   // The number of the unit that covers the address, if there is one.
   std::optional<uint32_t> UnitAt(uint64_t address) const;
 
@@ -65,6 +72,7 @@ class DwarfNames {
              const SymbolTable& symbols);
 
   void IndexUnits();
+  uint64_t SizeOf(uint32_t unit) const;
   void Walk(DwarfUnit* unit);
   void SetNames(DwarfUnit& unit, Dwarf_Die* die, DwarfFrame* frame);
   std::string QualifiedName(Dwarf_Die* die);
@@ -75,9 +83,14 @@ class DwarfNames {
   const SplitDwarf& split_;
   const SymbolTable& symbols_;
   const CodeRange code_;
+  static constexpr uint64_t kLargeBytes = 8 << 20;
+
   bool is_damaged_ = false;
-  std::vector<DwarfUnit> units_;  // in the order of the file
-  std::deque<DwarfUnit> others_;  // of the file that dwarf_ refers to
+  uint64_t size_bytes_ = 0;        // of .debug_info
+  uint64_t read_bytes_ = 0;        // of it: units that were walked
+  std::vector<DwarfUnit> units_;   // in the order of the file
+  std::vector<uint64_t> offsets_;  // of their DIEs
+  std::deque<DwarfUnit> others_;   // of the file that dwarf_ refers to
   // By libdw's unit: the index of what lies in it, split halves included.
   absl::flat_hash_map<const Dwarf_CU*, DwarfUnit*> unit_of_;
   IntervalMap<uint32_t> unit_at_;

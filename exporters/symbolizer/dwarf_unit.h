@@ -74,6 +74,7 @@ class DwarfUnit {
   void Walk(const CodeRange& code, const SplitDwarf& split,
             const SymbolTable& symbols);
 
+  bool is_walked() const { return is_walked_; }
   // Whether the walk found something that makes no sense, in the DIEs or in the
   // table of lines: the unit has what comes before it.
   bool is_damaged() const { return is_damaged_; }

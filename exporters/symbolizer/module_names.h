@@ -53,6 +53,9 @@ class ModuleNames {
   // Whether DWARF that was read so far is damaged; the rest of it is used.
   bool is_damaged() const { return dwarf_ != nullptr && dwarf_->is_damaged(); }
 
+  // As DwarfNames::is_large().
+  bool is_large() const { return dwarf_ != nullptr && dwarf_->is_large(); }
+
   // The number of the DWARF unit that the address lies in, if any: what lies in
   // one unit is best asked for together.
   std::optional<uint32_t> UnitAt(uint64_t address) const;

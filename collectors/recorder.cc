@@ -46,6 +46,7 @@ void Recorder::Begin(unwind::SelfUnwinder& unwinder, SpoolWriter& writer) {
 
 void Recorder::AddThread(ThreadState& thread, int32_t tid) {
   writer_->AddThread(thread.log, tid, "");
+  thread.memo.Forget();  // its nodes may be another image's
 }
 
 void Recorder::Record(const Capture& capture, SampleKind kind,
@@ -69,20 +70,21 @@ void Recorder::Record(const Capture& capture, SampleKind kind,
 bool Recorder::AddSample(const Capture& capture, SampleKind kind,
                          uint64_t weight) {
   ThreadState& thread = *capture.thread;
-  std::span<unwind::Frame> frames = thread.frames();
-  unwind::WalkResult walk =
-      unwinder_->Walk(capture.registers, capture.stack, thread.scratch, frames);
-  if (IsAuditDue(thread)) {
-    walk = Audit(capture, frames.first(walk.depth), walk.end);
-    frames = thread.audit_frames();
-  }
-  const NodeId stack = writer_->AddStack(frames.first(walk.depth), walk.end);
+  const unwind::WalkResult walk = unwinder_->Walk(
+      capture.registers, capture.stack, thread.scratch, thread.memo);
+  const std::span<const unwind::Frame> frames =
+      thread.memo.frames().first(walk.depth);
+  const NodeId stack =
+      IsAuditDue(thread)
+          ? AddAudited(capture, frames, walk.end)
+          : writer_->AddStack(frames, walk.end,
+                              thread.nodes().first(walk.depth), walk.same);
   return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
 }
 
-unwind::WalkResult Recorder::Audit(const Capture& capture,
-                                   std::span<const unwind::Frame> frames,
-                                   unwind::WalkEnd end) {
+NodeId Recorder::AddAudited(const Capture& capture,
+                            std::span<const unwind::Frame> frames,
+                            unwind::WalkEnd end) {
   ThreadState& thread = *capture.thread;
   const std::span<unwind::Frame> again = thread.audit_frames();
   const uint64_t wrong_before = thread.scratch.counters.wrong_rules;
@@ -92,7 +94,8 @@ unwind::WalkResult Recorder::Audit(const Capture& capture,
   writer_->AddAudit(
       unwind::CompareWalks(frames, end, again.first(walk.depth), walk.end,
                            thread.scratch.counters.wrong_rules - wrong_before));
-  return walk;
+  thread.memo.Forget();
+  return writer_->AddStack(again.first(walk.depth), walk.end);
 }
 
 NodeId Recorder::AddStack(const unwind::Registers& registers,

@@ -33,9 +33,10 @@ class Recorder {
   void AddThread(ThreadState& thread, int32_t tid);
 
   // Walks the captured thread's stack and adds a sample of `weight` (in the
-  // kind's unit) for it; counts a loss where the spool has no room. About one
-  // stack in 1,024 is walked again without the rule cache; what that finds is
-  // counted, and is what is recorded.
+  // kind's unit) for it; counts a loss where the spool has no room. Outer
+  // frames that are those of the thread's last sample are neither walked nor
+  // looked up again. About one stack in 1,024 is walked again whole, without
+  // the rule cache; what that finds is counted, and is what is recorded.
   // Async-signal-safe.
   void Record(const Capture& capture, SampleKind kind, uint64_t weight);
 
@@ -64,9 +65,8 @@ class Recorder {
 
  private:
   bool AddSample(const Capture& capture, SampleKind kind, uint64_t weight);
-  unwind::WalkResult Audit(const Capture& capture,
-                           std::span<const unwind::Frame> frames,
-                           unwind::WalkEnd end);
+  NodeId AddAudited(const Capture& capture,
+                    std::span<const unwind::Frame> frames, unwind::WalkEnd end);
   static long PresentDirectory(char* out, size_t room);
 
   unwind::SelfUnwinder* unwinder_ = nullptr;

@@ -10,12 +10,15 @@
 #include <span>
 
 #include "collectors/mapping.h"
+#include "collectors/spool/spool_format.h"
 #include "collectors/spool/thread_log.h"
 #include "collectors/stack_bounds.h"
 #include "collectors/task_list.h"
 #include "collectors/tick_source.h"
+#include "unwind/arch/arch.h"
 #include "unwind/frame.h"
 #include "unwind/self_unwinder.h"
+#include "unwind/stack_memo.h"
 #include "unwind/walk_scratch.h"
 
 namespace unspool::collectors {
@@ -53,7 +56,7 @@ struct ThreadState {
   bool lacks_event = false;      // there was none to be had for it
   int signal = 0;                // that its source sends
   uint32_t max_depth = 0;
-  Mapping memory;  // the handler's stack, and above it room for frames
+  Mapping memory;  // the handler's stack, and above it room for stacks
 
   TickSource source;               // changed under the lock, asked by ticks
   std::atomic<uint32_t> busy = 0;  // set by the handler, waited for by others
@@ -67,22 +70,32 @@ struct ThreadState {
   TaskName name{};  // as last given to the spool
   ThreadLog log;
   unwind::WalkScratch scratch;
+  unwind::StackMemo<unwind::NativeArch> memo;
 
-  // The memory that `depth` frames need, and as many of an audit. False: there
-  // is none.
+  // The memory that stacks of `depth` frames need: the last one and its nodes,
+  // and one of an audit. False: there is none.
   bool Reserve(uint32_t depth) {
     max_depth = depth;
-    const size_t bytes = kHandlerStackBytes + 2 * depth * sizeof(unwind::Frame);
-    return memory.size() >= bytes || memory.Allocate(bytes);
+    const size_t bytes = kHandlerStackBytes +
+                         2 * depth * sizeof(unwind::Frame) +
+                         depth * sizeof(NodeId);
+    if (memory.size() < bytes && !memory.Allocate(bytes)) return false;
+    memo = unwind::StackMemo<unwind::NativeArch>(memo_frames());
+    return true;
   }
   void* handler_stack_top() const {
     return static_cast<char*>(memory.data()) + kHandlerStackBytes;
   }
-  std::span<unwind::Frame> frames() const {
+  std::span<unwind::Frame> audit_frames() const {
     return {static_cast<unwind::Frame*>(handler_stack_top()), max_depth};
   }
-  std::span<unwind::Frame> audit_frames() const {
-    return {frames().data() + max_depth, max_depth};
+  std::span<unwind::Frame> memo_frames() const {
+    return {audit_frames().data() + max_depth, max_depth};
+  }
+  // Of the last stack, outermost first: next to where that one's frames are.
+  std::span<NodeId> nodes() const {
+    return {reinterpret_cast<NodeId*>(memo_frames().data() + max_depth),
+            max_depth};
   }
 };
 

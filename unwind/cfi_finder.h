@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include "unwind/byte_source.h"
+#include "unwind/cfi_answer.h"
 #include "unwind/cfi_lookup.h"
 #include "unwind/cfi_machine.h"
 #include "unwind/elf_module.h"
 #include "unwind/unwind_rule.h"
-#include "unwind/walk.h"
 
 namespace unspool::unwind {
 
@@ -78,8 +78,8 @@ Landing LandingOf(const CfiRow<Arch>& row) {
 }
 
 // What the row found in `state` means. Async-signal-safe.
-template <class Arch>
-CfiAnswer<Arch> AnswerForRow(const LoadedModule& loaded,
+template <class Arch, ByteSource Source>
+CfiAnswer<Arch> AnswerForRow(Source& source, const LoadedModule& loaded,
                              const CfiFinderState<Arch>& state) {
   using Kind = typename CfiAnswer<Arch>::Kind;
   const auto& row = state.machine.row();
@@ -97,7 +97,13 @@ CfiAnswer<Arch> AnswerForRow(const LoadedModule& loaded,
     return answer;
   }
   if (answer.is_signal_frame) return answer;
-  if (const auto rule = UnwindRule<Arch>::Compile(row, ra)) {
+  auto rule = UnwindRule<Arch>::Compile(row, ra);
+  if (!rule) {
+    rule = UnwindRule<Arch>::CompileRealigned(row, ra, [&](AddressRange code) {
+      return source.Window(code.address, code.size);
+    });
+  }
+  if (rule) {
     answer.kind = Kind::kRule;
     answer.rule = *rule;
   }
@@ -135,7 +141,7 @@ CfiAnswer<Arch> FindCfi(Source& source, const LoadedModule& loaded, uint64_t pc,
       continue;
     }
     state->bias = unwind_source.section.bias;
-    return AnswerForRow(loaded, *state);
+    return AnswerForRow(source, loaded, *state);
   }
   if (answer.kind != Kind::kNone) return answer;
   const bool is_context_start =

@@ -22,8 +22,19 @@ struct Frame {
   ModuleId module = kNoModule;
   bool exact = false;    // leaf, or interrupted by a signal
   bool guessed = false;  // found without CFI (frame pointer, leaf heuristics)
+  // How the step to the caller depends on memory; for StackMemo.
+  static constexpr uint8_t kPlain = 1;     // by `fp_slot` and `step` alone
+  static constexpr uint8_t kUsesFp = 2;    // the CFA is relative to FP
+  static constexpr uint8_t kNeedsFp = 4;   // so is one before FP is restored
+  static constexpr uint8_t kFpCounts = 8;  // the caller's FP: it needs it
+  // The CFA is the word fp_slot words below FP, the caller's FP the word at it.
+  static constexpr uint8_t kRealigned = 16;
+  uint8_t step = 0;
+  uint8_t fp_slot = 0;  // k: FP is saved k words below the CFA; 0: kept
+  uint64_t sp = 0;
+  uint64_t fp = 0;
 };
-static_assert(sizeof(Frame) == 16);
+static_assert(sizeof(Frame) == 32);
 
 // The address to look up CFI, symbols and lines with. Async-signal-safe.
 constexpr uint64_t LookupPc(uint64_t pc, bool exact) {
@@ -47,9 +58,11 @@ enum class WalkEnd : uint8_t {
 inline constexpr size_t kWalkEndCount = 7;
 
 struct WalkResult {
-  uint32_t depth = 0;  // frames written, ≥ 1 if there was room for one
+  uint32_t depth = 0;  // frames, ≥ 1 if there was room for one
   WalkEnd end = WalkEnd::kRoot;
   uint64_t failed_pc = 0;  // the PC whose caller was not found; 0 for kRoot
+  uint32_t same =
+      0;  // outer frames that are those of the last walk (StackMemo)
 };
 
 }  // namespace unspool::unwind

@@ -106,7 +106,7 @@ class FramePointerSearch {
     if (answer.rule.is_root()) return true;
     Registers caller;
     StepStatus status = StepStatus::kBadCfi;
-    if (answer.rule.is_step()) {
+    if (answer.rule.is_step() || answer.rule.is_realigned()) {
       status = answer.rule.Apply(frame, memory_, &caller);
     } else if (answer.kind == decltype(answer)::Kind::kRow) {
       status = cfi_.ApplyRow(frame, memory_, &caller);

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <cstring>
+#include <new>
 
 #include "unwind/hash_bytes.h"
 #include "unwind/module_path.h"
@@ -218,8 +219,8 @@ bool LaterModules::Describe(const Identity& identity, WalkScratch& scratch) {
   if (!CopyLinkMap(identity.link_map, &map)) return false;
   scratch.page.size =
       CopyFromSelf(reinterpret_cast<uint64_t>(map.l_name), scratch.page.bytes);
-  LoadedModule& loaded = scratch.described;
-  loaded = LoadedModule();
+  // In place: a temporary would be most of this function's stack.
+  LoadedModule& loaded = *new (&scratch.described) LoadedModule();
   std::span<const Elf64_Phdr> headers;
   if (!ReadHeaders(identity.place.start, scratch, &headers) ||
       !DescribeSegments(headers, map.l_addr, &loaded) ||

@@ -7,14 +7,19 @@ namespace unspool::unwind {
 
 SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
   // Callers are mostly in the module of their callees.
-  if (place_.module != nullptr && pc >= place_.module->module.start &&
-      pc < place_.module->module.end) {
-    return place_;
+  if (IsIn(place_, pc)) return place_;
+  Place place;
+  place.id = state_.modules.Find(pc);
+  place.module = state_.modules.Get(place.id);
+  if (place.module == nullptr) {
+    const auto found = state_.later_modules.Find(pc, scratch_);
+    place.module = found.module;
+    place.id = found.id;
   }
-  const ModuleId id = state_.modules.Find(pc);
-  if (id != kNoModule) return {state_.modules.Get(id), id};
-  const auto found = state_.later_modules.Find(pc, scratch_);
-  return {found.module, found.id};
+  if (place.module == nullptr) return {};
+  place.start = place.module->module.start;
+  place.size = place.module->module.end - place.start;
+  return place;
 }
 
 SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {

@@ -32,18 +32,34 @@ class SelfCfi {
   }
 
   Answer Find(uint64_t pc, bool exact);
+  KnownRule<NativeArch> FindKnown(uint64_t lookup_pc) {
+    if (!IsIn(place_, lookup_pc)) place_ = FindPlace(lookup_pc);
+    if (place_.module == nullptr || !trusts_cache_) return {};
+    const uint64_t word = state_.rules.Find(lookup_pc, place_.id);
+    scratch_.counters.rule_hits += word != 0 ? 1 : 0;
+    return {UnwindRule<NativeArch>::FromWord(word), place_.id};
+  }
   StepStatus ApplyRow(const Registers& frame, SelfMemory& memory,
                       Registers* caller);
   bool IsCode(uint64_t address);
   uint64_t FindFunction(uint64_t lookup_pc);
   void Learn(uint64_t lookup_pc, UnwindRule<NativeArch> rule);
+  bool IsStill(uint64_t lookup_pc, ModuleId module) {
+    return module < state_.modules.count() ||
+           (module != kNoModule && FindPlace(lookup_pc).id == module);
+  }
 
  private:
   struct Place {
     const LoadedModule* module = nullptr;
     ModuleId id = kNoModule;
+    uint64_t start = 0;
+    uint64_t size = 0;
   };
 
+  static bool IsIn(const Place& place, uint64_t pc) {
+    return pc - place.start < place.size;
+  }
   Place FindPlace(uint64_t pc);
   bool IsLater(const Place& place) const {
     return place.id >= state_.modules.count();

@@ -44,26 +44,34 @@ class SelfMemory {
   // Plain loads in [plain_low, plain_high), which must stay mapped; `page` is
   // for this reader alone, and what it held before is forgotten.
   SelfMemory(uint64_t plain_low, uint64_t plain_high, PageCopy& page)
-      : plain_low_(plain_low), plain_high_(plain_high), page_(page) {
+      : plain_low_(plain_low),
+        plain_words_(plain_high - plain_low < sizeof(uint64_t)
+                         ? 0
+                         : plain_high - plain_low - sizeof(uint64_t) + 1),
+        page_(page) {
     page_.size = 0;
   }
 
   UNSPOOL_READS_RAW_STACK bool Read(uint64_t address, size_t size,
                                     uint64_t* value) {
-    if (address >= plain_low_ && address < plain_high_ &&
-        size <= plain_high_ - address && size == sizeof(uint64_t)) {
+    if (address - plain_low_ < plain_words_ && size == sizeof(uint64_t)) {
       using Word [[gnu::may_alias, gnu::aligned(1)]] = uint64_t;
       *value = *reinterpret_cast<const volatile Word*>(address);
       return true;
     }
-    return ReadCopied(address, size, value);
+    // By a word of its own: one whose address is known elsewhere would be kept
+    // in memory, and walks wait for it.
+    uint64_t copied = 0;
+    const bool is_read = ReadCopied(address, size, &copied);
+    *value = copied;
+    return is_read;
   }
 
  private:
   bool ReadCopied(uint64_t address, size_t size, uint64_t* value);
 
   uint64_t plain_low_;
-  uint64_t plain_high_;
+  uint64_t plain_words_;  // addresses from there on at which one word lies
   PageCopy& page_;
 };
 

@@ -11,19 +11,37 @@
 
 namespace unspool::unwind {
 
-WalkResult SelfUnwinder::Walk(const Registers& registers,
-                              const StackBounds& bounds, WalkScratch& scratch,
-                              std::span<Frame> frames, RuleUse use) {
-  SelfUnwinderState* state = state_.load(std::memory_order_acquire);
+namespace {
+
+template <class Frames>
+WalkResult WalkSelf(SelfUnwinderState* state, RegisteredCode& registered,
+                    const Registers& registers, const StackBounds& bounds,
+                    WalkScratch& scratch, Frames& frames, bool trusts_cache) {
   if (state == nullptr) return {0, WalkEnd::kNoCfi, registers.pc()};
   // Only what is above an SP that the thread really has is known to be mapped.
   const uint64_t sp = registers.sp();
   const bool on_stack = bounds.low <= sp && sp < bounds.high;
   SelfMemory memory(on_stack ? sp : 0, on_stack ? bounds.high : 0,
                     scratch.page);
-  SelfCfi cfi(*state, registered_, scratch, use == RuleUse::kCached);
+  SelfCfi cfi(*state, registered, scratch, trusts_cache);
   Walker<NativeArch, SelfMemory, SelfCfi> walker(memory, cfi, scratch.walk);
   return walker.Walk(registers, frames);
+}
+
+}  // namespace
+
+WalkResult SelfUnwinder::Walk(const Registers& registers,
+                              const StackBounds& bounds, WalkScratch& scratch,
+                              std::span<Frame> frames, RuleUse use) {
+  return WalkSelf(state_.load(std::memory_order_acquire), registered_,
+                  registers, bounds, scratch, frames, use == RuleUse::kCached);
+}
+
+WalkResult SelfUnwinder::Walk(const Registers& registers,
+                              const StackBounds& bounds, WalkScratch& scratch,
+                              StackMemo<NativeArch>& memo) {
+  return WalkSelf(state_.load(std::memory_order_acquire), registered_,
+                  registers, bounds, scratch, memo, /*trusts_cache=*/true);
 }
 
 const Module* SelfUnwinder::FindModule(ModuleId id) const {

@@ -17,6 +17,7 @@
 #include "unwind/frame.h"
 #include "unwind/module.h"
 #include "unwind/registered_code.h"
+#include "unwind/stack_memo.h"
 
 namespace unspool::unwind {
 
@@ -70,6 +71,11 @@ class SelfUnwinder {
   WalkResult Walk(const Registers& registers, const StackBounds& bounds,
                   WalkScratch& scratch, std::span<Frame> frames,
                   RuleUse use = RuleUse::kCached);
+
+  // The same; the frames are in `memo`, a thread's own, whose last stack spares
+  // what has not changed since.
+  WalkResult Walk(const Registers& registers, const StackBounds& bounds,
+                  WalkScratch& scratch, StackMemo<NativeArch>& memo);
 
   // The module with this id; nullptr for kNoModule and ids not given out. Stays
   // valid for the life of the process, also after dlclose. Ids are dense:

@@ -32,7 +32,7 @@ SelfUnwinder::InitStatus SelfUnwinder::Init(AddSources add_from_files) {
 
   // Without bounds, so that it reads by system call as well as by rule; a PC
   // that no module has takes the other way through the loader.
-  std::array<Frame, 64> frames;
+  std::array<Frame, 16> frames;
   const Registers here = Registers::Here();
   Walk(here, StackBounds(), state->setup, frames);
   Registers nowhere = here;

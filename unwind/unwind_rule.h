@@ -1,14 +1,17 @@
 // A CFI row compiled into one word: what nearly all rows of real programs say.
 //
 //   bits  0..1   kind: 0 none, 1 step, 2 root, 3 no caller
-//   bit   2      CFA is relative to FP instead of SP
+//   bit   2      CFA is relative to FP instead of SP; with 3: realigned, below
 //   bits  3..20  (CFA - that register) / 8
 //   bits 21..62  for each callee-saved register seven bits: k if it is saved at
 //                CFA - 8 k, 0 if it is kept
 //   bit  63      it comes from no row: it was guessed
 //
-// The return address is at CFA - 8, and the caller's SP is the CFA. Rows that
-// do not fit have no rule; the row itself is then applied (row_step.h).
+// The return address is at CFA - 8, and the caller's SP is the CFA. Of
+// functions that realign their stack, FP is at the frame's middle: the CFA is
+// the word 8 k below it, with the k of bits 3..20, the caller's FP the word at
+// it, and others are saved 8 k below FP instead of the CFA. Rows that do not
+// fit have no rule; the row itself is then applied (row_step.h).
 
 #ifndef UNSPOOL_UNWIND_UNWIND_RULE_H_
 #define UNSPOOL_UNWIND_UNWIND_RULE_H_
@@ -17,8 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "unwind/cfi_row.h"
+#include "unwind/dwarf_constants.h"
 #include "unwind/dwarf_expression.h"
 
 namespace unspool::unwind {
@@ -67,6 +72,39 @@ class UnwindRule {
     return UnwindRule(word);
   }
 
+  // The row of a function that realigns its stack, as GCC writes it. `read`
+  // gives the bytes of an expression.
+  template <class ReadBytes>
+  static std::optional<UnwindRule> CompileRealigned(const CfiRow<Arch>& row,
+                                                    uint64_t ra_register,
+                                                    ReadBytes&& read) {
+    if (ra_register != Arch::kRa || !HasPlainRegisters(row) ||
+        row.cfa.kind != CfaRule::Kind::kExpression) {
+      return std::nullopt;
+    }
+    const auto cfa = WordsBelowFp(read(row.cfa.expression()), /*is_read=*/true);
+    const RegisterRule& fp = row.registers[Arch::kFp];
+    if (!cfa || *cfa == 0 || fp.kind != RuleKind::kExpression ||
+        WordsBelowFp(read(fp.expression()), /*is_read=*/false) != 0) {
+      return std::nullopt;
+    }
+    uint64_t word = kRealigned | *cfa << kCfaShift;
+    for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
+      const size_t number = Arch::kCalleeSaved[i];
+      const RegisterRule& rule = row.registers[number];
+      if (number == Arch::kFp || rule.kind == RuleKind::kUnspecified ||
+          rule.kind == RuleKind::kSameValue) {
+        continue;
+      }
+      if (rule.kind != RuleKind::kExpression) return std::nullopt;
+      const auto slot =
+          WordsBelowFp(read(rule.expression()), /*is_read=*/false);
+      if (!slot || *slot == 0) return std::nullopt;
+      word |= *slot << (kSlotShift + kSlotBits * i);
+    }
+    return UnwindRule(word);
+  }
+
   // There is no row, and nothing was found without one.
   static constexpr UnwindRule NoWay() {
     return UnwindRule(kNoCaller | kGuessBit);
@@ -94,19 +132,33 @@ class UnwindRule {
   constexpr bool is_no_way() const { return word_ == NoWay().word_; }
   constexpr bool is_guess() const { return (word_ & kGuessBit) != 0; }
   constexpr bool is_root() const { return (word_ & kKindMask) == kRoot; }
+  // One of any stack, not of a context.
+  constexpr bool is_plain_root() const { return word_ == kRoot; }
   constexpr bool is_context_root() const { return word_ == kContextRoot; }
   constexpr bool is_no_caller() const { return word_ == kNoCaller; }
   constexpr bool is_step() const { return (word_ & kKindMask) == kStep; }
+  constexpr bool is_realigned() const {
+    return (word_ & (kKindMask | kFpBit | kGuessBit)) == kRealigned;
+  }
+  // Below FP: where the CFA is. Only if is_realigned().
+  constexpr uint8_t cfa_slot() const {
+    return static_cast<uint8_t>(word_ >> kCfaShift & kMaxSlot);
+  }
+  // A step that is no guess.
+  constexpr bool is_plain() const {
+    return (word_ & (kKindMask | kGuessBit)) == kStep;
+  }
   // CFA minus FP or SP, in bytes. Only if is_step().
   constexpr uint64_t cfa_offset() const {
     return (word_ >> kCfaShift & kMaxCfaWords) * kWord;
   }
   // Is the CFA relative to FP? Only if is_step().
   constexpr bool uses_fp() const { return (word_ & kFpBit) != 0; }
-  // Has the frame saved its caller's FP? Only if is_step().
-  constexpr bool saves_fp() const {
+  // k: the frame has saved its caller's FP at CFA - 8 k; 0: it keeps it. Only
+  // if is_step().
+  constexpr uint8_t fp_slot() const {
     static_assert(Arch::kCalleeSaved[1] == Arch::kFp);
-    return (word_ >> (kSlotShift + kSlotBits) & kMaxSlot) != 0;
+    return word_ >> (kSlotShift + kSlotBits) & kMaxSlot;
   }
   // What lies between the CFA and the lowest register that is saved, the return
   // address included. Only if is_step().
@@ -122,14 +174,21 @@ class UnwindRule {
   // From a frame's registers to its caller's. `caller` is another object; it
   // holds nothing of use unless the result is kOk. A register whose slot cannot
   // be read is unknown, which matters only to a frame that needs it. Only if
-  // is_step().
+  // is_step() or is_realigned().
   template <MemoryReader Memory>
   StepStatus Apply(const Registers& frame, Memory& memory,
                    Registers* caller) const {
     const size_t base = (word_ & kFpBit) != 0 ? Arch::kFp : Arch::kSp;
     if (!frame.Has(base)) return StepStatus::kNoRegister;
-    const uint64_t cfa = frame.Get(base) + cfa_offset();
+    uint64_t cfa = frame.Get(base) + cfa_offset();
+    uint64_t saved_below = cfa;
     uint64_t value = 0;
+    if (is_realigned()) {
+      saved_below = frame.fp();
+      if (!memory.Read(saved_below - cfa_slot() * kWord, kWord, &cfa)) {
+        return StepStatus::kBadMemory;
+      }
+    }
     if (!memory.Read(cfa + static_cast<uint64_t>(Arch::kRaOffset), kWord,
                      &value)) {
       return StepStatus::kBadMemory;
@@ -142,9 +201,9 @@ class UnwindRule {
     for (const size_t number : Arch::kCalleeSaved) {
       const uint64_t slot = slots & kMaxSlot;
       slots >>= kSlotBits;
-      if (slot == 0) {
+      if (IsKept(number, slot, frame, cfa)) {
         caller->CopyFrom(frame, number);
-      } else if (memory.Read(cfa - slot * kWord, kWord, &value)) {
+      } else if (memory.Read(saved_below - slot * kWord, kWord, &value)) {
         caller->Set(number, value);
       }
     }
@@ -163,6 +222,7 @@ class UnwindRule {
   static constexpr unsigned kSlotShift = 21;
   static constexpr unsigned kSlotBits = 7;
   static constexpr uint64_t kMaxSlot = (1 << kSlotBits) - 1;
+  static constexpr uint64_t kRealigned = kNoCaller | kFpBit;
   static constexpr int64_t kWord = Arch::kWordSize;
   static constexpr uint64_t kGuessBit = uint64_t{1} << 63;
   static_assert(kSlotShift + kSlotBits * Arch::kCalleeSaved.size() <= 63);
@@ -171,6 +231,40 @@ class UnwindRule {
 
   static constexpr bool IsCalleeSaved(size_t number) {
     return (Arch::kCalleeSavedMask >> number & 1) != 0;
+  }
+
+  // As RowStep: a frame's own FP lies from SP on below the CFA; where it does
+  // not, all was restored.
+  bool IsKept(size_t number, uint64_t slot, const Registers& frame,
+              uint64_t cfa) const {
+    if (!is_realigned()) return slot == 0;
+    const bool has_own_fp = frame.fp() >= frame.sp() && frame.fp() < cfa;
+    return !has_own_fp || (slot == 0 && number != Arch::kFp);
+  }
+
+  // k of the expression "the word 8 k below FP", or the word there (`is_read`);
+  // nullopt if it is another, or beyond the largest slot.
+  static std::optional<uint64_t> WordsBelowFp(std::span<const uint8_t> code,
+                                              bool is_read) {
+    const size_t size = is_read ? 3 : 2;
+    if (code.size() < size || code.size() > size + 1 ||
+        code[0] != dwarf::DW_OP_breg0 + Arch::kFp ||
+        (is_read && code.back() != dwarf::DW_OP_deref)) {
+      return std::nullopt;
+    }
+    // SLEB128 of one or two bytes.
+    const size_t bytes = code.size() - size + 1;
+    int64_t offset = code[1] & 0x7f;
+    if (bytes == 2) offset |= (code[2] & 0x7f) << 7;
+    const int64_t sign = int64_t{1} << (7 * bytes - 1);
+    offset = (offset ^ sign) - sign;
+    const bool is_whole = (code[1] & 0x80) == (bytes == 2 ? 0x80 : 0) &&
+                          (bytes == 1 || (code[2] & 0x80) == 0);
+    if (!is_whole || offset > 0 || offset % kWord != 0 ||
+        -offset / kWord > static_cast<int64_t>(kMaxSlot)) {
+      return std::nullopt;
+    }
+    return static_cast<uint64_t>(-offset / kWord);
   }
 
   // RA below the CFA, SP by the CFA, and nothing known about what is lost.

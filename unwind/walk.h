@@ -11,7 +11,6 @@
 #define UNSPOOL_UNWIND_WALK_H_
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,55 +18,15 @@
 
 #include "unwind/call_site.h"
 #include "unwind/caller_guess.h"
+#include "unwind/cfi_answer.h"
 #include "unwind/code_reader.h"
 #include "unwind/dwarf_expression.h"
 #include "unwind/frame.h"
 #include "unwind/frame_pointer_search.h"
-#include "unwind/unwind_rule.h"
+#include "unwind/plain_step.h"
+#include "unwind/stack_memo.h"
 
 namespace unspool::unwind {
-
-// Does the function at hand land exceptions, as libgcc's _Unwind_Resume() does?
-enum class Landing : uint8_t {
-  kNone,      // it does not
-  kPossible,  // it does, and may be about to
-  kDone,      // it does, and returns, or jumps to the landing pad
-};
-
-// What is known about a PC.
-template <class Arch>
-struct CfiAnswer {
-  enum class Kind : uint8_t {
-    kRule,  // `rule` holds
-    kRow,   // the row, by CfiSource::ApplyRow
-    kNone,  // no unwind data covers it
-    kBad,   // what covers it is malformed or beyond the limits
-  };
-
-  ModuleId module = kNoModule;
-  Kind kind = Kind::kNone;
-  bool is_signal_frame = false;      // kRow: the caller was interrupted
-  Landing landing = Landing::kNone;  // kRow
-  UnwindRule<Arch> rule;
-};
-
-// Find(pc, exact): the answer for a frame. ApplyRow(frame, memory, &caller):
-// the step of the last answer, if that was kRow. IsCode(address): may there be
-// instructions, in an executable segment of a module? FindFunction(pc): where
-// the function begins whose unwind data covers a look-up PC (0: none does);
-// there is no last answer after it. Learn(pc, rule): what was guessed for a
-// look-up PC that nothing covers; may be the answer from now on.
-template <class T, class Arch, class Memory>
-concept CfiAnswers = requires(T cfi, uint64_t pc,
-                              const typename Arch::Registers& frame,
-                              Memory& memory,
-                              typename Arch::Registers* caller) {
-  { cfi.Find(pc, true) } -> std::same_as<CfiAnswer<Arch>>;
-  { cfi.ApplyRow(frame, memory, caller) } -> std::same_as<StepStatus>;
-  { cfi.IsCode(pc) } -> std::same_as<bool>;
-  { cfi.FindFunction(pc) } -> std::same_as<uint64_t>;
-  cfi.Learn(pc, UnwindRule<Arch>());
-};
 
 // What a walk works in; what is in it before does not matter.
 template <class Arch>
@@ -96,41 +55,16 @@ class Walker {
   // PC and SP are known. Writes at
   // most frames.size() frames, leaf first.
   WalkResult Walk(const Registers& start, std::span<Frame> frames) {
-    registers_[0] = start;
-    pc_ = start.pc();
-    is_exact_ = true;
-    is_fp_doubtful_ = false;
-    WalkResult result;
-    uint64_t last_pc = 0;  // of the frame whose caller is at pc_
-    for (;;) {
-      if (result.depth == frames.size()) {
-        return End(result, WalkEnd::kDepth, last_pc);
-      }
-      const Answer answer = cfi_.Find(pc_, is_exact_);
-      // Field by field, into its place: copies of a Frame that was just written
-      // so stall the processor for longer than the rest of a step takes.
-      Frame& frame = frames[result.depth];
-      frame.pc = pc_;
-      frame.module = answer.module;
-      frame.exact = is_exact_;
-      frame.guessed = is_guessed_;
-      calls_ = is_exact_ ? 0 : calls_ + 1;
-      if (!IsBelievable(frame, answer)) {
-        return End(result, is_guessed_ ? WalkEnd::kNoCfi : WalkEnd::kBadCfi,
-                   last_pc);
-      }
-      // Only code that switches contexts is in the same library as where they
-      // start: it has loaded the SP of one that it is about to enter.
-      if (answer.rule.is_context_root() && result.depth != 0 &&
-          frames[result.depth - 1].module == answer.module) {
-        return End(result, WalkEnd::kBadCfi, last_pc);
-      }
-      ++result.depth;
-      if (answer.rule.is_root()) return result;
-      const WalkEnd end = Step(frame, answer);
-      if (end != WalkEnd::kRoot) return End(result, end, frame.pc);
-      last_pc = frame.pc;
-    }
+    return Walk(start, frames, nullptr);
+  }
+
+  // The same, with the frames in `memo`, whose last stack spares the walk what
+  // has not changed since. The result is the same as without.
+  WalkResult Walk(const Registers& start, StackMemo<Arch>& memo) {
+    WalkResult result = Walk(start, memo.Begin(), &memo);
+    memo.End(result.depth, result.same, result.end == WalkEnd::kRoot);
+    result.depth += result.same;
+    return result;
   }
 
  private:
@@ -138,9 +72,104 @@ class Walker {
   // is taken for a loop.
   static constexpr unsigned kMaxStackSwitches = 16;
 
-  static WalkResult End(WalkResult result, WalkEnd end, uint64_t pc) {
+  WalkResult Walk(const Registers& start, std::span<Frame> frames,
+                  StackMemo<Arch>* memo) {
+    start_ = &start;
+    Position at = {start.pc(), start.sp(), start.fp(), start.Has(Arch::kFp),
+                   /*exact=*/true};
+    WalkResult result;
+    for (;;) {
+      if (result.depth == frames.size()) {
+        return End(result, WalkEnd::kDepth, frames);
+      }
+      if (memo != nullptr && at.sp >= memo->next_sp() && !is_guessed_ &&
+          !is_fp_doubtful_) {
+        result.same = static_cast<uint32_t>(
+            memo->FindSame(at, result.depth, memory_, cfi_));
+        if (result.same != 0) return result;
+      }
+      // Field by field, into its place: copies of a Frame that was just written
+      // so stall the processor for longer than the rest of a step takes.
+      Frame& frame = frames[result.depth];
+      frame.pc = at.pc;
+      frame.exact = at.exact;
+      frame.guessed = is_guessed_;
+      frame.sp = at.sp;
+      frame.fp = at.fp;
+      calls_ = at.exact ? 0 : calls_ + 1;
+      if (!is_guessed_ && !is_fp_doubtful_) {
+        const KnownRule<Arch> known = cfi_.FindKnown(LookupPc(at.pc, at.exact));
+        frame.module = known.module;
+        if (StepPlain(known.rule, memory_, &at, &frame)) {
+          ++result.depth;
+          continue;
+        }
+        if (known.rule.is_plain_root()) {
+          frame.step = 0;
+          frame.fp_slot = 0;
+          ++result.depth;
+          return result;
+        }
+      }
+      const WalkEnd end = StepInFull(frames.first(result.depth + 1), &result);
+      if (end != WalkEnd::kRoot) return End(result, end, frames);
+      if (is_at_root_) return result;
+      const Registers& up = registers_[turn_];
+      at = {pc_, up.sp(), up.fp(), up.Has(Arch::kFp), is_exact_};
+    }
+  }
+
+  // Any step, by all registers, from the last of `frames`; counts it. kRoot:
+  // all is well, and is_at_root_ if there is no caller.
+  [[gnu::noinline]] WalkEnd StepInFull(std::span<Frame> frames,
+                                       WalkResult* result) {
+    Frame& frame = frames.back();
+    const Frame* callee = frames.size() < 2 ? nullptr : &frame - 1;
+    frame.module = kNoModule;
+    frame.step = 0;
+    frame.fp_slot = 0;
+    if (recovered_ == 0) registers_[turn_] = *start_;
+    if (!RecoverRegisters(frames.first(frames.size() - 1))) {
+      return WalkEnd::kBadCfi;
+    }
+    const Answer answer = cfi_.Find(frame.pc, frame.exact);
+    frame.module = answer.module;
+    if (!IsBelievable(frame, answer)) {
+      return frame.guessed ? WalkEnd::kNoCfi : WalkEnd::kBadCfi;
+    }
+    // Only code that switches contexts is in the same library as where they
+    // start: it has loaded the SP of one that it is about to enter.
+    if (answer.rule.is_context_root() && callee != nullptr &&
+        callee->module == answer.module) {
+      return WalkEnd::kBadCfi;
+    }
+    ++result->depth;
+    is_at_root_ = answer.rule.is_root();
+    if (is_at_root_) return WalkEnd::kRoot;
+    recovered_ = result->depth;
+    return Step(frame, answer);
+  }
+
+  // Of the frame that follows `frames`, which steps by known rules led through.
+  bool RecoverRegisters(std::span<const Frame> frames) {
+    for (; recovered_ < frames.size(); ++recovered_) {
+      const Frame& frame = frames[recovered_];
+      const Answer answer = cfi_.Find(frame.pc, frame.exact);
+      if (answer.kind != Answer::Kind::kRule ||
+          !(answer.rule.is_plain() || answer.rule.is_realigned()) ||
+          answer.rule.Apply(registers_[turn_], memory_,
+                            &registers_[turn_ ^ 1]) != StepStatus::kOk) {
+        return false;  // its module went away meanwhile
+      }
+      turn_ ^= 1;
+    }
+    return true;
+  }
+
+  static WalkResult End(WalkResult result, WalkEnd end,
+                        std::span<const Frame> frames) {
     result.end = end;
-    result.failed_pc = pc;
+    if (result.depth != 0) result.failed_pc = frames[result.depth - 1].pc;
     return result;
   }
 
@@ -157,9 +186,10 @@ class Walker {
            code_.FindCallBefore(frame.pc).kind != CallSite::Kind::kNone;
   }
 
-  // One step up: fills the other registers, and pc_, is_exact_ and is_guessed_
-  // for the caller. kRoot: all is well.
-  WalkEnd Step(const Frame& frame, const Answer& answer) {
+  // One step up: fills the other registers, pc_, is_exact_ and is_guessed_
+  // for the caller, and in the frame how that depends on memory. kRoot: all is
+  // well.
+  WalkEnd Step(Frame& frame, const Answer& answer) {
     const Registers& now = registers_[turn_];
     Registers& up = registers_[turn_ ^ 1];
     is_exact_ = false;
@@ -174,10 +204,20 @@ class Walker {
           return WalkEnd::kNoCfi;
         }
         is_guessed_ = answer.rule.is_guess();
+        frame.fp_slot = answer.rule.fp_slot();
+        if (answer.rule.is_realigned()) {
+          // All that it says is relative to FP.
+          is_guessed_ = is_fp_doubtful_;
+          is_fp_doubtful_ = false;
+        } else if (!is_guessed_ && !is_fp_doubtful_) {
+          frame.step =
+              Frame::kPlain | (answer.rule.uses_fp() ? Frame::kUsesFp : 0);
+        }
         if (is_fp_doubtful_) ConfirmFramePointer(frame, answer.rule);
         status = answer.rule.Apply(now, memory_, &up);
         if (status == StepStatus::kNoRegister &&
             FindFramePointer(frame, answer.rule)) {
+          frame.step = 0;
           status = answer.rule.Apply(now, memory_, &up);
         }
         break;
@@ -215,6 +255,7 @@ class Walker {
   // Not inlined: next to no walk needs it, and its stack is a handler's.
   [[gnu::noinline]] bool FindFramePointer(const Frame& frame,
                                           const UnwindRule<Arch>& rule) {
+    if (!rule.is_step()) return false;
     FramePointerSearch<Arch, Memory, Cfi> search(memory_, cfi_);
     is_guessed_ = search.Find(frame, rule, &registers_[turn_]);
     return is_guessed_;
@@ -297,7 +338,7 @@ class Walker {
       is_guessed_ = !is_found || now.fp() != fp;
       if (!is_found && !search.IsOuter(now.sp(), fp)) now.Set(Arch::kFp, fp);
     }
-    is_fp_doubtful_ = !rule.saves_fp();
+    is_fp_doubtful_ = rule.fp_slot() == 0;
   }
 
   // SP moves up, aligned; only a signal may have switched the stack.
@@ -336,13 +377,16 @@ class Walker {
   Cfi& cfi_;
   CallerGuess<Arch, Memory, Cfi> guess_;
   std::array<Registers, 2>& registers_;
-  // The next frame.
+  // Of the next frame, after a step in full.
   uint64_t pc_ = 0;
   bool is_exact_ = true;
   bool is_guessed_ = false;
+  bool is_at_root_ = false;
   bool is_fp_doubtful_ = false;  // FP may be that of a landing pad
   unsigned calls_ = 0;           // frames since the last exact one
-  unsigned turn_ = 0;  // registers_[turn_] are those of the frame at hand
+  unsigned turn_ = 0;  // registers_[turn_] are those of frame `recovered_`
+  size_t recovered_ = 0;
+  const Registers* start_ = nullptr;
   unsigned stack_switches_ = 0;
 };
 

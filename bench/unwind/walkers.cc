@@ -17,6 +17,7 @@ constinit unwind::SelfUnwinder unwinder;
 thread_local unwind::StackBounds stack_bounds;
 thread_local unwind::WalkScratch scratch;
 thread_local std::array<unwind::Frame, kMaxFrames> frames;
+thread_local unwind::StackMemo<unwind::NativeArch> memo(frames);
 
 void InitNothing() {}
 
@@ -49,12 +50,11 @@ void InitUnspool() {
 [[gnu::noinline]] size_t WalkUnspool(const ucontext_t& context,
                                      std::span<uint64_t> pcs) {
   const unwind::Registers registers = unwind::Registers::FromUcontext(context);
-  const size_t room = pcs.size() < frames.size() ? pcs.size() : frames.size();
-  const unwind::WalkResult result =
-      unwinder.Walk(registers, stack_bounds, scratch,
-                    std::span<unwind::Frame>(frames).first(room));
-  for (size_t i = 0; i < result.depth; ++i) pcs[i] = frames[i].pc;
-  return result.depth;
+  unwinder.Walk(registers, stack_bounds, scratch, memo);
+  const std::span<const unwind::Frame> stack = memo.frames();
+  const size_t count = pcs.size() < stack.size() ? pcs.size() : stack.size();
+  for (size_t i = 0; i < count; ++i) pcs[i] = stack[i].pc;
+  return count;
 }
 
 }  // namespace

@@ -222,6 +222,7 @@ static_assert(offsetof(StackNode, offset) == 8);
 
 // Node ids. 0 is none; the roots say how the walk ended; then the nodes of the
 // image's kNodes chunks, in the order of their numbers.
+using NodeId = uint32_t;
 inline constexpr uint32_t kFirstNode = 16;
 inline constexpr uint32_t kMaxNodes = 1u << 26;  // ids are below
 constexpr uint32_t RootNode(unwind::WalkEnd end) {

@@ -116,23 +116,30 @@ bool SpoolWriter::FindOrAddBias(unwind::ModuleId id, uint64_t* bias) {
 }
 
 NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
-                             unwind::WalkEnd end) {
-  NodeId node = RootNode(end);
-  for (size_t i = frames.size(); i > 0 && node != 0; --i) {
-    const unwind::Frame& frame = frames[i - 1];
-    uint32_t module =
-        (frame.exact ? kNodeExact : 0) | (frame.guessed ? kNodeGuessed : 0);
-    uint64_t offset = frame.pc;
-    uint64_t bias = 0;
-    if (FindOrAddBias(frame.module, &bias)) {
-      module |= frame.module;
-      offset -= bias;
-    } else {
-      module |= kNodeNoModule;
-    }
-    node = stacks_.FindOrAdd(chunks_, node, module, offset);
+                             unwind::WalkEnd end, std::span<NodeId> nodes,
+                             size_t known) {
+  // Where there was no room, there may be now.
+  while (known != 0 && nodes[known - 1] == 0) --known;
+  NodeId node = known == 0 ? RootNode(end) : nodes[known - 1];
+  for (size_t i = known; i < frames.size(); ++i) {
+    if (node != 0) node = AddFrame(node, frames[frames.size() - 1 - i]);
+    if (!nodes.empty()) nodes[i] = node;
   }
   return node;
+}
+
+NodeId SpoolWriter::AddFrame(NodeId caller, const unwind::Frame& frame) {
+  uint32_t module =
+      (frame.exact ? kNodeExact : 0) | (frame.guessed ? kNodeGuessed : 0);
+  uint64_t offset = frame.pc;
+  uint64_t bias = 0;
+  if (FindOrAddBias(frame.module, &bias)) {
+    module |= frame.module;
+    offset -= bias;
+  } else {
+    module |= kNodeNoModule;
+  }
+  return stacks_.FindOrAdd(chunks_, caller, module, offset);
 }
 
 bool SpoolWriter::AddSample(ThreadLog& log, SampleKind kind, NodeId stack,

@@ -25,9 +25,6 @@
 
 namespace unspool::collectors {
 
-// A node of the stack tree; its path to the root is a stack. 0 is no node.
-using NodeId = uint32_t;
-
 // May be a constinit global: nothing runs before main() or at exit. Between
 // Open() and Close() every call is allowed; before and after, only
 // sampling_wanted().
@@ -113,7 +110,14 @@ class SpoolWriter {
   // The outermost
   // frame hangs below a reserved node that says how the walk ended. 0: no room
   // (call AddLoss). Async-signal-safe; any number of threads.
-  NodeId AddStack(std::span<const unwind::Frame> frames, unwind::WalkEnd end);
+  NodeId AddStack(std::span<const unwind::Frame> frames, unwind::WalkEnd end) {
+    return AddStack(frames, end, {}, 0);
+  }
+  // The same. `nodes`, one for each frame and outermost first, gets their
+  // nodes; the first `known` are there already, from a stack that ended in the
+  // same way.
+  NodeId AddStack(std::span<const unwind::Frame> frames, unwind::WalkEnd end,
+                  std::span<NodeId> nodes, size_t known);
 
   // Adds one sample of `weight` to (kind, stack) of this thread; false: no room
   // (call AddLoss). Async-signal-safe; only the thread that owns `log`, and not
@@ -135,6 +139,7 @@ class SpoolWriter {
  private:
   void Reset(bool unmap);
   void AddProgram();
+  NodeId AddFrame(NodeId caller, const unwind::Frame& frame);
   bool FindOrAddBias(unwind::ModuleId id, uint64_t* bias);
   ThreadRecord* FindOrAddRecord(ThreadLog& log);
   ThreadRecord* TakeOver(ThreadLog& log);

@@ -85,10 +85,10 @@ class StackAudit : public ::testing::Test {
   [[gnu::noinline]] void Record(uint64_t words) {
     const collectors::Capture capture = {
         .thread = thread_.get(), .registers = Registers::Here(), .stack = {}};
-    const WalkResult walk = unwinder.Walk(capture.registers, {},
-                                          thread_->scratch, thread_->frames());
+    const WalkResult walk = unwinder.Walk(
+        capture.registers, {}, thread_->scratch, thread_->audit_frames());
     ASSERT_EQ(walk.end, WalkEnd::kRoot);
-    const auto frames = thread_->frames().first(walk.depth);
+    const auto frames = thread_->audit_frames().first(walk.depth);
     right_stack_ = writer_.AddStack(frames, walk.end);
     const Frame caller = frames[1];
     RuleCache& rules = SelfUnwinderPeer::Rules(unwinder);

@@ -1,6 +1,8 @@
 // Preloaded into the program that the oracle steps through: the unwinder as it
 // is in the product's agent, to be called by the oracle. See agent_protocol.h.
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "tests/oracle/agent_protocol.h"
@@ -13,14 +15,17 @@ namespace {
 constinit unwind::SelfUnwinder unwinder;
 constinit Exchange exchange;
 unwind::WalkScratch scratch;
+std::array<unwind::Frame, kMaxFrames> storage;
+// Of all threads' last walk; the product keeps one for each.
+unwind::StackMemo<unwind::NativeArch> memo(storage);
 alignas(64) char stack[size_t{64} << 10];
 
 extern "C" void oracle_walk_entry();
 
 extern "C" [[gnu::used]] void oracle_walk() {
-  exchange.reply.result =
-      unwinder.Walk(exchange.request.registers, exchange.request.bounds,
-                    scratch, exchange.reply.frames);
+  exchange.reply.result = unwinder.Walk(exchange.request.registers,
+                                        exchange.request.bounds, scratch, memo);
+  std::ranges::copy(memo.frames(), exchange.reply.frames);
 }
 
 [[gnu::constructor]] void Announce() {

@@ -54,6 +54,8 @@ class OwnCfi {
     return step.Apply(state_.machine.row(), state_.cie.ra_register, caller);
   }
   void Learn(uint64_t, UnwindRule<NativeArch>) {}
+  static KnownRule<NativeArch> FindKnown(uint64_t) { return {}; }
+  static bool IsStill(uint64_t, ModuleId) { return true; }
   bool IsCode(uint64_t address) {
     const LoadedModule* loaded = OwnModules().Get(OwnModules().Find(address));
     return loaded != nullptr && loaded->IsCode(address);

@@ -28,7 +28,7 @@ Registers RecoverAt(const Registers& from, uint64_t start, uint64_t end) {
     StepStatus status = StepStatus::kBadCfi;
     if (answer.kind == SelfCfi::Answer::Kind::kRow) {
       status = cfi.ApplyRow(frame, memory, &caller);
-    } else if (answer.rule.is_step()) {
+    } else if (answer.rule.is_step() || answer.rule.is_realigned()) {
       status = answer.rule.Apply(frame, memory, &caller);
     }
     EXPECT_EQ(status, StepStatus::kOk);

@@ -96,6 +96,85 @@ TEST(UnwindRule, GivesWhatTheRowGives) {
   }
 }
 
+// Expressions relative to rbp, at 0x1000 + 8 n: (rbp - 8 n), two bytes each.
+constexpr uint32_t kExpressionBytes = 2;
+Bytes Expressions() {
+  Bytes bytes;
+  for (uint8_t n = 0; n < 8; ++n) {
+    const uint8_t offset = static_cast<uint8_t>(-8 * n) & 0x7f;
+    const Bytes one = {0x76, offset, 0x06, 0, 0, 0, 0, 0};
+    bytes.insert(bytes.end(), one.begin(), one.end());
+  }
+  return bytes;
+}
+RegisterRule BelowRbp(int64_t words) {
+  return {RuleKind::kExpression, kExpressionBytes, 0x1000 + 8 * words};
+}
+// CFA = *(rbp - 8), as GCC describes functions that realign their stack.
+Row RealignedRow() {
+  Row row = RowOn(kRsp, 0);
+  row.cfa = {CfaRule::Kind::kExpression, kExpressionBytes + 1, 0x1008};
+  row.registers[kRbp] = BelowRbp(0);
+  return row;
+}
+std::optional<Rule> CompileRealigned(const Row& row) {
+  const Bytes bytes = Expressions();
+  SpanSource source(bytes, 0x1000);
+  return Rule::CompileRealigned(row, kRip, [&](AddressRange code) {
+    return source.Window(code.address, code.size);
+  });
+}
+
+TEST(UnwindRule, OfARealignedStackGivesWhatTheRowGives) {
+  const Row rows[] = {RealignedRow(), With(RealignedRow(), kRbx, BelowRbp(5)),
+                      With(With(RealignedRow(), kR12, BelowRbp(2)), 15,
+                           {RuleKind::kSameValue, 0, 0})};
+  for (const Row& row : rows) {
+    // The frame's own FP, and a caller's.
+    for (const uint64_t cfa : {kStack + 0x120, kStack + 0x80}) {
+      const auto rule = CompileRealigned(row);
+      ASSERT_TRUE(rule.has_value());
+      ASSERT_TRUE(rule->is_realigned());
+      FakeMemory memory = SomeMemory();
+      memory.PutWord(kStack + 0xf8, cfa);
+      X86_64Registers by_rule;
+      X86_64Registers by_row;
+      const X86_64Registers frame = SomeRegisters();
+      ASSERT_EQ(rule->Apply(frame, memory, &by_rule), StepStatus::kOk);
+      const Bytes bytes = Expressions();
+      SpanSource source(bytes, 0x1000);
+      RowStep<X86_64, FakeMemory, SpanSource> step(frame, memory, source, 0);
+      ASSERT_EQ(step.Apply(row, kRip, &by_row), StepStatus::kOk);
+      EXPECT_EQ(by_rule.sp(), cfa);
+      for (size_t i = 0; i < X86_64Registers::kCount; ++i) {
+        EXPECT_EQ(by_rule.Has(i), by_row.Has(i)) << i;
+        EXPECT_EQ(by_rule.Get(i), by_row.Get(i)) << i;
+      }
+    }
+  }
+}
+
+TEST(UnwindRule, OfARealignedStackLeavesTheRestToTheRow) {
+  Row no_deref = RealignedRow();
+  no_deref.cfa.register_or_size = kExpressionBytes;
+  Row elsewhere = RealignedRow();
+  elsewhere.cfa.value = 0x1002;  // no expression on rbp
+  const Row rows[] = {
+      no_deref,
+      elsewhere,
+      RowOn(kRsp, 8),
+      With(RealignedRow(), kRbp, BelowRbp(1)),
+      With(RealignedRow(), kRbp, {}),
+      With(RealignedRow(), kRbx, BelowRbp(0)),
+      With(RealignedRow(), kRbx, {RuleKind::kOffset, 0, -16}),
+      With(RealignedRow(), 0, BelowRbp(3)),
+      With(RealignedRow(), kRip, {}),
+  };
+  for (size_t i = 0; i < std::size(rows); ++i) {
+    EXPECT_FALSE(CompileRealigned(rows[i]).has_value()) << i;
+  }
+}
+
 TEST(UnwindRule, LeavesTheRestToTheRow) {
   const RegisterRule slot = {RuleKind::kOffset, 0, -16};
   const struct {

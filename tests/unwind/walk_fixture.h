@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,12 @@ class FakeCfi {
     row_ = function->second.row;
     return function->second.answer;
   }
+  KnownRule<X86_64> FindKnown(uint64_t lookup_pc) {
+    const Answer answer = Find(lookup_pc, /*exact=*/true);
+    if (!knows_rules_ || answer.kind != Answer::Kind::kRule) return {};
+    return {answer.rule, answer.module};
+  }
+  void KnowRules(bool knows_rules) { knows_rules_ = knows_rules; }
   StepStatus ApplyRow(const X86_64Registers& frame, FakeMemory& memory,
                       X86_64Registers* caller) {
     SpanSource source({}, 0);
@@ -84,6 +91,9 @@ class FakeCfi {
     return step.Apply(row_, kRip, caller);
   }
   void Learn(uint64_t, Rule rule) { learnt_ = rule; }
+  // The module goes away, and another comes in its place.
+  void Replace(ModuleId module) { replaced_ = module; }
+  bool IsStill(uint64_t, ModuleId module) const { return module != replaced_; }
   Rule learnt() const { return learnt_; }
   bool IsCode(uint64_t address) {
     return address >= kCode && address < 0x500000;
@@ -99,7 +109,9 @@ class FakeCfi {
     Row row;
   };
   std::map<uint64_t, Function> functions_;
+  bool knows_rules_ = false;
   Rule learnt_;
+  ModuleId replaced_ = kNoModule;
   Row row_;
 };
 
@@ -133,12 +145,41 @@ class WalkTest : public testing::Test {
     memory_.PutBytes(ra - 7, code);
   }
 
-  // "leaf+4! middle+5 …: root": '!' is exact, '?' guessed.
+  // "leaf+4! middle+5 …: root": '!' is exact, '?' guessed. The walks that know
+  // rules, and the last stack, must find the same.
   std::string Walk(size_t room = 16) {
+    cfi_.KnowRules(false);
+    const std::string text = WalkWhole(room);
+    cfi_.KnowRules(true);
+    EXPECT_EQ(WalkWhole(room), text);
+    EXPECT_EQ(WalkAgain(room), text);
+    return text;
+  }
+  std::string WalkWhole(size_t room) {
     std::vector<Frame> frames(room);
     WalkState<X86_64> state;
     Walker<X86_64, FakeMemory, FakeCfi> walker(memory_, cfi_, state);
-    const WalkResult result = walker.Walk(start_, frames);
+    return Text(walker.Walk(start_, frames), frames);
+  }
+  std::string WalkAgain(size_t room = 16) {
+    auto& [storage, memo] = memos_[room];
+    if (storage.empty()) {
+      storage.resize(room);
+      memo = StackMemo<X86_64>(storage);
+    }
+    WalkState<X86_64> state;
+    Walker<X86_64, FakeMemory, FakeCfi> walker(memory_, cfi_, state);
+    const WalkResult result = walker.Walk(start_, memo);
+    same_ = result.same;
+    EXPECT_EQ(memo.frames().size(), result.depth);
+    return Text(result, memo.frames());
+  }
+
+  // After a rule changes, which those of real programs do not.
+  void ForgetStacks() { memos_.clear(); }
+
+  static std::string Text(const WalkResult& result,
+                          std::span<const Frame> frames) {
     std::string text;
     for (size_t i = 0; i < result.depth; ++i) {
       text += Name(frames[i].pc) + (frames[i].exact ? "!" : "") +
@@ -168,6 +209,15 @@ class WalkTest : public testing::Test {
   FakeMemory memory_;
   FakeCfi cfi_;
   X86_64Registers start_;
+  // Of the last walk that knew the stack before: frames that were the same.
+  size_t same_ = 0;
+
+ private:
+  struct Memo {
+    std::vector<Frame> storage;
+    StackMemo<X86_64> memo;
+  };
+  std::map<size_t, Memo> memos_;  // by room
 };
 
 }  // namespace unspool::unwind

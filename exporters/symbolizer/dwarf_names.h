@@ -61,7 +61,7 @@ class DwarfNames {
   // Whether so much was read that another object, as new, saves more memory
   // than its opening costs time: libdw keeps what it has read.
   bool is_large() const {
-    return read_bytes_ > std::max(kLargeBytes, size_bytes_ / 8);
+    return read_bytes_ > std::max(kLargeBytes, size_bytes_ / 16);
   }
 
   // The number of the unit that covers the address, if there is one.

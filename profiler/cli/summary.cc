@@ -18,13 +18,13 @@ std::string Count(uint64_t number, const char* unit) {
 
 // Overruns merge ticks into one sample of more weight: the kernel's own tick
 // bounds the rate of CPU-time timers. Said from a tenth of a missing rate on,
-// and only where there are enough samples to tell.
+// and only where there should be enough samples to tell.
 std::string RateReached(const SummaryFacts& facts) {
-  constexpr uint64_t kEnough = 50;
+  constexpr double kEnough = 50;
   if (facts.totals.is_wall) return "";  // a thread that waits is seen seldom
-  if (facts.totals.samples < kEnough || facts.totals.weight_ns == 0) return "";
   const uint64_t sampled_ns = facts.totals.weight_ns - facts.totals.lost_ns;
   const double seconds = static_cast<double>(sampled_ns) / 1e9;
+  if (seconds * facts.frequency < kEnough) return "";
   const double reached = static_cast<double>(facts.totals.samples) / seconds;
   if (reached > 0.9 * facts.frequency) return "";
   return " (the kernel gave " + std::to_string(std::lround(reached)) + ")";
@@ -44,7 +44,8 @@ std::string Audits(const exporters::RawTotals& totals) {
 std::string LossShare(const exporters::RawTotals& totals) {
   constexpr uint64_t kFloorNs = 10'000'000;
   if (totals.lost_ns < kFloorNs) return "";
-  return " (" + Fixed(static_cast<double>(totals.lost_ns) / 1e9, 2) + " s, " +
+  return " (" + Fixed(static_cast<double>(totals.lost_ns) / 1e9, 2) + " s of " +
+         Fixed(static_cast<double>(totals.weight_ns) / 1e9, 2) + " s, " +
          totals.lost_cause + ")";
 }
 

@@ -43,8 +43,9 @@ TEST(SummaryLine, SaysHowMuchALossIsAndWhy) {
   facts.totals.lost = 1;
   facts.totals.lost_ns = 2'760'000'000;
   facts.totals.lost_cause = "blocked";
-  EXPECT_NE(SummaryLine(facts).find("1 lost (2.76 s, blocked), 0.00 %"),
-            std::string::npos)
+  EXPECT_NE(
+      SummaryLine(facts).find("1 lost (2.76 s of 10.00 s, blocked), 0.00 %"),
+      std::string::npos)
       << SummaryLine(facts);
   // Of what could be sampled the rate is not 72 but 100.
   facts.totals.samples = 724;
@@ -60,6 +61,8 @@ TEST(SummaryLine, SaysWhatTheUserWouldElseMiss) {
   constexpr uint64_t kSecond = 1'000'000'000;
   const Row rows[] = {
       {"rate", 500, 10 * kSecond, 10 * kSecond, "Hz (the kernel gave 50)"},
+      {"far from the rate", 14, 10 * kSecond, 10 * kSecond,
+       "Hz (the kernel gave 1)"},
       {"children", 1000, 10 * kSecond, 12 * kSecond,
        "2.00 s of 12.00 s CPU time not profiled"},
       {"nothing", 0, 0, 1000, "0 samples (the program used hardly any CPU"},

@@ -16,7 +16,7 @@ namespace unspool::exporters::raw {
 
 // Longer paths are cut, as if the walk had found no more room: a hostile spool
 // can have a path of millions of nodes, and as many counters that name its end.
-inline constexpr size_t kMaxStackDepth = 16384;
+inline constexpr size_t kMaxStackDepth = 65'536;  // of what agents record
 
 // The stacks of one image. Not async-signal-safe: allocates.
 class StackWalker {

@@ -236,15 +236,15 @@ TEST_F(RawPprofTest, StackOfTooManyFramesIsCutWithALabel) {
   // Deeper than any walk of ours: as a hostile spool would have it.
   ThreadLog& log = recording_.AddThread(4711, "app");
   std::vector<unwind::Frame> frames;
-  for (uint64_t i = 0; i < 40'000; ++i) {
+  for (uint64_t i = 0; i < 70'000; ++i) {
     frames.push_back({i, kNoModule, true, false});
   }
   recording_.Sample(log, frames, WalkEnd::kRoot, 1);
   const WrittenProfile written = Write();
   const auto& sample = written.proto().sample(0);
-  EXPECT_EQ(sample.location_id_size(), 16384 + 1);
+  EXPECT_EQ(sample.location_id_size(), 65'536 + 1);
   EXPECT_EQ(written.Frame(sample.location_id(0)), "[unknown]+0x0");
-  EXPECT_EQ(written.Frame(sample.location_id(16384)), "[truncated: depth]");
+  EXPECT_EQ(written.Frame(sample.location_id(65'536)), "[truncated: depth]");
 }
 
 }  // namespace

@@ -21,8 +21,10 @@ void Add(std::atomic<uint64_t>& counter, uint64_t amount) {
 bool IsAuditDue(const ThreadState& thread) {
   constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;  // times 2^64
   const uint64_t start = reinterpret_cast<uintptr_t>(&thread) >> 12;
-  const uint64_t samples = thread.samples.load(std::memory_order_relaxed);
-  return (start + samples) * kGoldenRatio >> (64 - 10) == 0;
+  // With those that found no room, or one of them would be due at each tick.
+  const uint64_t ticks = thread.samples.load(std::memory_order_relaxed) +
+                         thread.losses.load(std::memory_order_relaxed);
+  return (start + ticks) * kGoldenRatio >> (64 - 10) == 0;
 }
 
 const unwind::Module* FindModule(void* unwinder, unwind::ModuleId id) {
@@ -94,7 +96,7 @@ NodeId Recorder::AddAudited(const Capture& capture,
   writer_->AddAudit(
       unwind::CompareWalks(frames, end, again.first(walk.depth), walk.end,
                            thread.scratch.counters.wrong_rules - wrong_before));
-  thread.memo.Forget();
+  thread.memo.Forget();  // it gets no nodes, and may be what is wrong
   return writer_->AddStack(again.first(walk.depth), walk.end);
 }
 

@@ -46,8 +46,8 @@ struct KnownRule {
 
 // Find(pc, exact): the answer for a frame. FindKnown(pc): what Find would
 // answer for a look-up PC, as far as that needs no search; there is no last
-// answer after it. ApplyRow(frame, memory, &caller):
-// the step of the last answer, if that was kRow. IsCode(address): may there be
+// answer after it. ApplyRow(frame, memory, &caller): the step of the last
+// answer, if that was kRow. IsCode(address): may there be
 // instructions, in an executable segment of a module? FindFunction(pc): where
 // the function begins whose unwind data covers a look-up PC (0: none does);
 // there is no last answer after it. Learn(pc, rule): what was guessed for a

@@ -61,8 +61,7 @@ struct WalkResult {
   uint32_t depth = 0;  // frames, ≥ 1 if there was room for one
   WalkEnd end = WalkEnd::kRoot;
   uint64_t failed_pc = 0;  // the PC whose caller was not found; 0 for kRoot
-  uint32_t same =
-      0;  // outer frames that are those of the last walk (StackMemo)
+  uint32_t same = 0;       // outer frames as in the last walk (StackMemo)
 };
 
 }  // namespace unspool::unwind

@@ -1,6 +1,6 @@
-// The step that nearly all frames take, by PC, SP and FP alone: about a quarter
-// of what it costs to recover all callee-saved registers, which next to no
-// frame needs. Where one does, Walker recovers them up to there.
+// The step that nearly all frames take, by PC, SP and FP alone: hardly one
+// needs other callee-saved registers. Where one does, Walker recovers them up
+// to there.
 
 #ifndef UNSPOOL_UNWIND_PLAIN_STEP_H_
 #define UNSPOOL_UNWIND_PLAIN_STEP_H_
@@ -54,10 +54,10 @@ template <class Arch, MemoryReader Memory>
                                              Frame* frame) {
   if (rule.is_realigned()) return StepRealigned(rule, memory, at, frame);
   if (!rule.is_plain() || (rule.uses_fp() && !at->has_fp)) return false;
-  // Without branches: functions of all layouts call each other.
   const uint64_t base = rule.uses_fp() ? at->fp : at->sp;
   const uint64_t cfa = base + rule.cfa_offset();
   const uint64_t slot = rule.fp_slot();
+  // Where FP is kept, the return address is read once more.
   const uint64_t ra_slot = cfa + static_cast<uint64_t>(Arch::kRaOffset);
   const uint64_t fp_slot = slot == 0 ? ra_slot : cfa - slot * Arch::kWordSize;
   uint64_t ra = 0;

@@ -52,8 +52,7 @@ class Walker {
         registers_(state.registers) {}
 
   // Walks from `start`, the registers of an interrupted instruction; at least
-  // PC and SP are known. Writes at
-  // most frames.size() frames, leaf first.
+  // PC and SP are known. Writes at most frames.size() frames, leaf first.
   WalkResult Walk(const Registers& start, std::span<Frame> frames) {
     return Walk(start, frames, nullptr);
   }

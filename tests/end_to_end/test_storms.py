@@ -48,7 +48,7 @@ class CR02LandingTest(harness.Case):
         count = lambda samples: sum(harness.count(run.profile, sample)
                                     for sample in samples)
         cut = [sample for sample in stacks if harness.truncation(sample)]
-        # Meanwhile memory does not hold the thrower: 1 % of the samples.
+        # While libgcc lands one, memory may not hold the thrower any more.
         self.assertLess(count(cut), 0.03 * count(stacks))
         thrown = [sample for sample in stacks if sample not in cut and
                   "_Unwind_RaiseException" in sample.names]

@@ -14,7 +14,8 @@
 namespace unspool::exporters {
 namespace {
 
-constexpr size_t kLeastNameColumns = 30;
+// What the longest figures and mark leave of 80 columns.
+constexpr size_t kLeastNameColumns = 18;
 
 std::string_view InlineMark(const FunctionRow& row) {
   if (!row.inlined) return "";

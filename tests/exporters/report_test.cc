@@ -16,6 +16,8 @@
 namespace unspool::exporters {
 namespace {
 
+using testing::Contains;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -367,6 +369,11 @@ TEST(Report, FitsATerminal) {
     profile.Add(name + (i > 0 ? " < " + deep : ""), 1, 1'000'000);
     deep = i > 0 ? name + " < " + deep : name;
   }
+  // Inlined everywhere, and here and there: their marks take the most columns.
+  const std::string inlined(90, 'i');
+  const std::string partial(90, 'p');
+  profile.Add(inlined + "|" + partial + "|main", 1, 900'000'000);
+  profile.Add(partial + " < other", 1, 800'000'000);
   for (ReportView view : {ReportView::kTop, ReportView::kTree}) {
     ReportRequest request;
     request.view = view;
@@ -376,6 +383,10 @@ TEST(Report, FitsATerminal) {
     for (const std::string& line : lines) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_LE(lines.size(), 28u);
     EXPECT_THAT(lines.back(), HasSubstr("--nodecount 0 shows all"));
+    if (view == ReportView::kTop) {
+      EXPECT_THAT(lines, Contains(EndsWith("i (inline)")));
+      EXPECT_THAT(lines, Contains(EndsWith("p (partial-inline)")));
+    }
   }
 }
 

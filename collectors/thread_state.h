@@ -14,6 +14,7 @@
 #include "collectors/spool/thread_log.h"
 #include "collectors/stack_bounds.h"
 #include "collectors/task_list.h"
+#include "collectors/tick_brake.h"
 #include "collectors/tick_source.h"
 #include "unwind/arch/arch.h"
 #include "unwind/frame.h"
@@ -69,6 +70,7 @@ struct ThreadState {
   // Handler.
   TaskName name{};  // as last given to the spool
   ThreadLog log;
+  TickBrake brake;
   unwind::WalkScratch scratch;
   unwind::StackMemo<unwind::NativeArch> memo;
 

@@ -28,6 +28,7 @@ void Clear(ThreadState& state) {
   state.samples.store(0, std::memory_order_relaxed);
   state.losses.store(0, std::memory_order_relaxed);
   state.weight_ns.store(0, std::memory_order_relaxed);
+  state.brake = {};
   state.name = {};
 }
 

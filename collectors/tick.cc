@@ -87,10 +87,12 @@ void SamplingEngine::RunTick(void* argument) {
     engine.lock_.Unlock();
     return;
   }
-  const Capture capture = {
-      &thread, unwind::Registers::FromUcontext(*call.context), thread.stack};
-  engine.recorder_->Record(capture, SampleKind::kCpu,
-                           engine.WeightNs(thread, *call.info));
+  if (thread.brake.Passes(engine.PeriodsNs(*call.info))) return;
+  const bool is_timed = TickBrake::MayBeLong(thread.memo.frames().size()) &&
+                        IsAllowed(OptionalCall::kThreads);
+  const uint64_t begin_ns = is_timed ? OwnCpuNs() : 0;
+  engine.Record(thread, call);
+  if (is_timed) thread.brake.Note(OwnCpuNs() - begin_ns);
   engine.StartEventIfWanted(thread);
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -100,15 +102,27 @@ void SamplingEngine::RunTick(void* argument) {
   engine.ScanIfDue(now_s);
 }
 
-// Beside timers only: it costs a system call.
-uint64_t SamplingEngine::WeightNs(const ThreadState& thread,
+void SamplingEngine::Record(ThreadState& thread, const TickCall& call) {
+  const Capture capture = {
+      &thread, unwind::Registers::FromUcontext(*call.context), thread.stack};
+  recorder_->Record(capture, SampleKind::kCpu, WeightNs(thread, *call.info));
+}
+
+// The thread's clock beside timers only: it costs a system call.
+uint64_t SamplingEngine::WeightNs(ThreadState& thread,
                                   const siginfo_t& info) const {
-  if (config_.engine == Engine::kTimer) {
-    return TickWeightNs(config_.period_ns, info.si_overrun);
+  const uint64_t passed_ns = thread.brake.TakePassedNs();
+  if (config_.engine == Engine::kTimer || !IsAllowed(OptionalCall::kThreads)) {
+    return passed_ns + PeriodsNs(info);
   }
-  if (!IsAllowed(OptionalCall::kThreads)) return config_.period_ns;
   return OwnCpuNs() - thread.cpu_at_start_ns -
          thread.weight_ns.load(std::memory_order_relaxed);
+}
+
+// That ended with a tick.
+uint64_t SamplingEngine::PeriodsNs(const siginfo_t& info) const {
+  const bool is_timer = config_.engine == Engine::kTimer;
+  return TickWeightNs(config_.period_ns, is_timer ? info.si_overrun : 0);
 }
 
 void SamplingEngine::StartEventIfWanted(ThreadState& thread) {

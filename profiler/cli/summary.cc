@@ -27,7 +27,7 @@ std::string RateReached(const SummaryFacts& facts) {
   if (seconds * facts.frequency < kEnough) return "";
   const double reached = static_cast<double>(facts.totals.samples) / seconds;
   if (reached > 0.9 * facts.frequency) return "";
-  return " (the kernel gave " + std::to_string(std::lround(reached)) + ")";
+  return " (reached " + std::to_string(std::lround(reached)) + ")";
 }
 
 // Only where something was audited: one stack in 1,024.

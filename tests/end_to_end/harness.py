@@ -160,11 +160,11 @@ class Case(unittest.TestCase):
         return self._run([*prefix, *argv], {})
 
     def record(self, argv, frequency=FREQUENCY, prefix=(), unspool=UNSPOOL,
-               name="record.pb.gz", clock="cpu"):
+               name="record.pb.gz", clock="cpu", flags=()):
         """The program under `unspool record`."""
         path = os.path.join(self.dir, name)
         run = self._run([*prefix, unspool, "record", "-o", path, "-F",
-                         str(frequency), "--clock", clock, "--", *argv], {})
+                         str(frequency), "--clock", clock, *flags, "--", *argv], {})
         run.path = path
         run.profile = self.load(path, run, clock)
         return run

@@ -46,3 +46,31 @@ class SI02MachineStateTest(harness.Case):
         self.assertGreater(leaves["main"], 0)
         self.assertGreater(leaves["spin_backwards"], 0)
         self.assertGreater(run.profile.total("samples"), 100)
+
+
+class VeryDeepStacksTest(harness.Case):
+    """A tick that takes longer than its period leaves the program time: it was
+    never done before, with 10,000 ticks a second on 60,000 frames."""
+
+    def test_the_program_comes_to_its_end(self):
+        for engine in ("timer", "perf", "trap"):
+            with self.subTest(engine):
+                run = self.record_deep(engine)
+                self.assertEqual(run.status, 0, run.stderr)
+                self.assertRegex(run.stdout, rb"\Arounds \d+ 1\n\Z")
+                samples = [sample for sample in run.profile.samples
+                           if "spin_at_bottom" in sample.names]
+                self.assert_all(samples, harness.is_rooted, "rooted")
+                self.assert_all(
+                    samples,
+                    lambda sample: sample.names.count("recurse") == 60000,
+                    "all frames")
+                self.assertAlmostEqual(run.profile.total("cpu") / run.cpu_ns,
+                                       1, delta=0.02)
+
+    def record_deep(self, engine):
+        return self.record(
+            ["sh", "-c", 'ulimit -s unlimited; exec "$@"', "sh", "env",
+             f"UNSPOOL_ENGINE={engine}", harness.program("very_deep"), "60000",
+             "1"], frequency=10000, flags=("--max-depth", "65536"),
+            name=f"{engine}.pb.gz")

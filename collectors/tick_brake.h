@@ -1,0 +1,48 @@
+// Keeps ticks from taking all of a thread's time: where one takes longer than
+// its period, the next is there before the program has run an instruction.
+
+#ifndef UNSPOOL_COLLECTORS_TICK_BRAKE_H_
+#define UNSPOOL_COLLECTORS_TICK_BRAKE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace unspool::collectors {
+
+// After a long tick, ticks are passed over until it was a quarter of the
+// thread's CPU time. Of one thread; async-signal-safe.
+class TickBrake {
+ public:
+  // Only of deep stacks; others are not worth the clock, which costs a system
+  // call. A frame takes 0.2 us where nothing of it is in the CPU's caches.
+  static constexpr bool MayBeLong(size_t depth) { return depth >= 256; }
+
+  // Is the tick that has come to be passed over? It stands for `weight_ns`,
+  // which then are the next one's.
+  bool Passes(uint64_t weight_ns) {
+    if (to_pass_ns_ < weight_ns) return false;
+    to_pass_ns_ -= weight_ns;
+    passed_ns_ += weight_ns;
+    return true;
+  }
+
+  // Since the last call.
+  uint64_t TakePassedNs() {
+    const uint64_t passed_ns = passed_ns_;
+    passed_ns_ = 0;
+    return passed_ns;
+  }
+
+  // A tick took `cpu_ns` of the thread's time.
+  void Note(uint64_t cpu_ns) { to_pass_ns_ = kLeastRatio * cpu_ns; }
+
+ private:
+  static constexpr uint64_t kLeastRatio = 4;  // of all time to that of ticks
+
+  uint64_t to_pass_ns_ = 0;
+  uint64_t passed_ns_ = 0;
+};
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_TICK_BRAKE_H_

@@ -48,21 +48,25 @@ class MappedArray {
   }
 
   // Makes it `size` long, which must not be longer than it is.
-  void Truncate(size_t size) { size_ = size; }
+  void Truncate(size_t size) { SetSize(size); }
 
-  // Makes it `size` long; what is new is zero bytes. False: no memory.
+  // Makes it `size` long; what is new is zero bytes: as the kernel gives them,
+  // untouched, but where something was before. False: no memory.
   [[nodiscard]] bool Resize(size_t size) {
     if (size > capacity_ && !Grow(size)) return false;
-    if (size > size_) {
-      memset(static_cast<void*>(data_ + size_), 0, (size - size_) * sizeof(T));
+    const size_t used_end = size < used_ ? size : used_;
+    if (used_end > size_) {
+      memset(static_cast<void*>(data_ + size_), 0,
+             (used_end - size_) * sizeof(T));
     }
-    size_ = size;
+    SetSize(size);
     return true;
   }
 
   void Swap(MappedArray& other) {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(used_, other.used_);
     std::swap(capacity_, other.capacity_);
   }
 
@@ -78,6 +82,11 @@ class MappedArray {
   std::span<const T> view() const { return {data_, size_}; }
 
  private:
+  void SetSize(size_t size) {
+    if (size_ > used_) used_ = size_;
+    size_ = size;
+  }
+
   bool Grow(size_t least) {
     constexpr size_t kFirst = (4096 + sizeof(T) - 1) / sizeof(T);
     size_t wanted = capacity_ == 0 ? kFirst : capacity_ * 2;
@@ -96,6 +105,7 @@ class MappedArray {
 
   T* data_ = nullptr;
   size_t size_ = 0;
+  size_t used_ = 0;  // what was ever behind size_ lies below this
   size_t capacity_ = 0;
 };
 

@@ -4,12 +4,18 @@
 // A spool is mostly zeros, on which mutations would be wasted. An input is a
 // list of pages, each as the size of its part that is not zero (two bytes,
 // little-endian) and that part. What is left over is the last, cut-off page.
+// At most 1 MiB of pages, always in the same memory: fresh memory for each
+// spool cost more than all that is done with it.
+
+#include <sanitizer/asan_interface.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,26 +28,33 @@ namespace {
 
 using unspool::collectors::kSpoolPageSize;
 
-std::vector<uint8_t> Expand(std::span<const uint8_t> input) {
-  std::vector<uint8_t> spool;
-  while (input.size() > 2) {
+constexpr size_t kMaxSize = 256 * kSpoolPageSize;
+
+// Valid until the next call. AddressSanitizer knows its end.
+std::span<const uint8_t> Expand(std::span<const uint8_t> input) {
+  alignas(8) static std::array<uint8_t, kMaxSize> memory;
+  static size_t used = 0;
+  ASAN_UNPOISON_MEMORY_REGION(memory.data(), memory.size());
+  std::memset(memory.data(), 0, used);
+  size_t size = 0;
+  while (input.size() > 2 && size < kMaxSize) {
     const size_t wanted = (input[0] | input[1] << 8) % (kSpoolPageSize + 1);
     input = input.subspan(2);
     const auto part = input.first(std::min(wanted, input.size()));
-    spool.insert(spool.end(), part.begin(), part.end());
+    std::copy(part.begin(), part.end(), memory.begin() + size);
     input = input.subspan(part.size());
-    if (input.empty() && part.size() < wanted) break;
-    spool.resize((spool.size() + kSpoolPageSize - 1) / kSpoolPageSize *
-                 kSpoolPageSize);
-    if (part.empty()) spool.resize(spool.size() + kSpoolPageSize);
+    const bool is_cut_off = input.empty() && part.size() < wanted;
+    size += is_cut_off ? part.size() : kSpoolPageSize;
   }
-  return spool;
+  used = size;
+  ASAN_POISON_MEMORY_REGION(memory.data() + size, memory.size() - size);
+  return {memory.data(), size};
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::vector<uint8_t> spool = Expand({data, size});
+  const std::span<const uint8_t> spool = Expand({data, size});
   unspool::collectors::Drain(spool);
   const unspool::exporters::ByteSink sink = {
       [](void*, const void*, size_t) { return true; }, nullptr};
@@ -69,7 +82,11 @@ std::string PackedHex(const Recording& recording) {
     packed.push_back(static_cast<uint8_t>(size >> 8));
     packed.insert(packed.end(), page, page + size);
   }
-  if (Expand(packed) != bytes) std::abort();
+  const auto expanded = Expand(packed);
+  if (!std::equal(expanded.begin(), expanded.end(), bytes.begin(),
+                  bytes.end())) {
+    std::abort();
+  }
   std::string hex;
   for (const uint8_t byte : packed) {
     char digits[3];

@@ -32,6 +32,8 @@ struct ThreadState {
   // memory.
   static constexpr size_t kHandlerStackBytes = 32 << 10;
 
+  using Memo = unwind::StackMemo<unwind::NativeArch>;
+
   // A thread's start routine and its argument, kept from pthread_create() to
   // the new thread.
   struct Start {
@@ -72,17 +74,18 @@ struct ThreadState {
   ThreadLog log;
   TickBrake brake;
   unwind::WalkScratch scratch;
-  unwind::StackMemo<unwind::NativeArch> memo;
+  Memo memo;
 
   // The memory that stacks of `depth` frames need: the last one and its nodes,
   // and one of an audit. False: there is none.
   bool Reserve(uint32_t depth) {
     max_depth = depth;
     const size_t bytes = kHandlerStackBytes +
-                         2 * depth * sizeof(unwind::Frame) +
+                         (depth + Memo::StorageFor(depth)) *
+                             sizeof(unwind::Frame) +
                          depth * sizeof(NodeId);
     if (memory.size() < bytes && !memory.Allocate(bytes)) return false;
-    memo = unwind::StackMemo<unwind::NativeArch>(memo_frames());
+    memo = Memo(memo_frames(), depth);
     return true;
   }
   void* handler_stack_top() const {
@@ -92,11 +95,12 @@ struct ThreadState {
     return {static_cast<unwind::Frame*>(handler_stack_top()), max_depth};
   }
   std::span<unwind::Frame> memo_frames() const {
-    return {audit_frames().data() + max_depth, max_depth};
+    return {audit_frames().data() + max_depth, Memo::StorageFor(max_depth)};
   }
   // Of the last stack, outermost first: next to where that one's frames are.
   std::span<NodeId> nodes() const {
-    return {reinterpret_cast<NodeId*>(memo_frames().data() + max_depth),
+    const std::span<unwind::Frame> frames = memo_frames();
+    return {reinterpret_cast<NodeId*>(frames.data() + frames.size()),
             max_depth};
   }
 };

@@ -11,7 +11,8 @@
 //
 // Frames whose step has other inputs are not plain (expressions, signal frames,
 // guesses, code without CFI): only what lies outside of the outermost of them
-// is used again, and only if that walk reached the root.
+// is used again, up to the root, or to where a deep stack was cut; and nothing
+// of a stack that ended in another way.
 
 #ifndef UNSPOOL_UNWIND_STACK_MEMO_H_
 #define UNSPOOL_UNWIND_STACK_MEMO_H_
@@ -25,84 +26,114 @@
 
 namespace unspool::unwind {
 
-// Frames lie leaf first at the storage's end, so that those that stay need not
-// move; a walk writes new ones at its beginning. One walk at a time. All
-// members are async-signal-safe.
+// Two stacks lie in the storage: the last one, and beside it that of the walk
+// at hand. One walk at a time. All members are async-signal-safe.
 template <class Arch>
 class StackMemo {
  public:
+  // How many frames of storage stacks of `depth` frames need.
+  static constexpr size_t StorageFor(size_t depth) {
+    return 2 * (depth + depth / 4 + 1);
+  }
+
   // Without storage: walks have no room for a frame.
   constexpr StackMemo() = default;
-  explicit StackMemo(std::span<Frame> storage)
-      : storage_(storage), begin_(storage.size()), plain_(storage.size()) {}
+  // `storage` is StorageFor(depth) frames.
+  StackMemo(std::span<Frame> storage, size_t depth)
+      : storage_(storage), depth_(depth) {}
 
   // The stack of the last walk, leaf first.
   std::span<const Frame> frames() const {
     return storage_.subspan(begin_, count_);
   }
   // The next walk finds nothing to use again.
-  void Forget() { plain_ = storage_.size(); }
+  void Forget() { plain_ = end(); }
 
-  // The rest is for Walker. Room for a walk's frames, which end before those
-  // that it can use.
+  // The rest is for Walker. Room for a walk's frames.
   std::span<Frame> Begin() {
-    checked_ = storage_.size() - 1;
+    checked_ = end() - 1;
     SetCursor(plain_);
-    return storage_;
+    return storage_.subspan(fresh(), depth_);
   }
   // FindSame() finds nothing for an SP below.
   uint64_t next_sp() const { return next_sp_; }
+  // The last stack was cut after its last frame.
+  bool is_cut() const { return is_cut_; }
 
   // How many frames of the last stack, from that at `at` on, are the same now;
-  // 0: walk on. `written`: frames of this walk so far.
+  // 0: walk on.
   template <class Memory, class Cfi>
-  size_t FindSame(Position at, size_t written, Memory& memory, Cfi& cfi) {
-    // This walk's frames have overwritten those before.
-    if (cursor_ <= written) SetCursor(written + 1);
+  size_t FindSame(Position at, Memory& memory, Cfi& cfi) {
     if (next_sp_ < at.sp) SkipBelow(at.sp);
-    if (next_sp_ != at.sp || cursor_ >= storage_.size()) return 0;
+    if (next_sp_ != at.sp || cursor_ >= end()) return 0;
     const Frame& same = storage_[cursor_];
-    if (same.pc != at.pc || same.exact != at.exact || same.guessed) {
+    if (same.pc != at.pc || same.exact != at.exact || same.guessed ||
+        !Check(cursor_, memory, cfi)) {
       return 0;
     }
     if ((same.step & Frame::kNeedsFp) != 0 &&
         (!at.has_fp || at.fp != same.fp)) {
       return 0;
     }
-    return Check(cursor_, memory, cfi) ? storage_.size() - cursor_ : 0;
+    return end() - cursor_;
   }
 
-  // Ends a walk that wrote `written` frames and found `same` to follow.
-  void End(size_t written, size_t same, bool reached_root) {
-    if (!reached_root) {
-      begin_ = 0;
-      count_ = written;
-      plain_ = storage_.size();
-      return;
+  // Of the `same` outer frames, number `kept`. Its FP is known if any frame may
+  // need it: so it was among those that are checked.
+  Position LastOf(size_t same, size_t kept) const {
+    const Frame& last = storage_[end() - same + kept - 1];
+    return {last.pc, last.sp, last.fp, /*has_fp=*/true, last.exact};
+  }
+  // The first `kept` of the `same` outer frames follow the `written` of this
+  // walk.
+  void Keep(size_t written, size_t same, size_t kept) {
+    Copy(end() - same, kept, fresh() + written);
+  }
+
+  // Ends a walk that wrote `written` frames, to be followed by the first `kept`
+  // of the `same` outer ones that it found. From frame `plain_from` on all are
+  // plain.
+  void End(size_t written, size_t same, size_t kept, size_t plain_from,
+           WalkEnd end) {
+    const size_t kept_from = this->end() - same;
+    const size_t room = kept_from - (begin_ < half() ? 0 : half());
+    size_t flagged = kept_from;
+    if (written <= kept && written <= room) {
+      Copy(fresh(), written, kept_from - written);
+      begin_ = kept_from - written;
+    } else {
+      Keep(written, same, kept);
+      begin_ = fresh();
+      flagged = begin_ + written;
     }
-    begin_ = storage_.size() - same;
-    plain_ = begin_;
-    bool is_plain = true;
-    bool needs_fp = same != 0 && (storage_[begin_].step & Frame::kNeedsFp) != 0;
-    for (size_t i = written; i-- > 0;) {
-      Frame frame = storage_[i];
-      const bool is_root = begin_ == storage_.size();
-      if (needs_fp && frame.fp_slot != 0) frame.step |= Frame::kFpCounts;
-      needs_fp = (frame.step & Frame::kUsesFp) != 0 ||
-                 (frame.fp_slot == 0 && needs_fp);
-      if (needs_fp) frame.step |= Frame::kNeedsFp;
-      is_plain = is_plain && (is_root || (frame.step & Frame::kPlain) != 0);
-      storage_[--begin_] = frame;
-      if (is_plain) plain_ = begin_;
+    count_ = written + kept;
+    is_cut_ = end == WalkEnd::kDepth;
+    plain_ =
+        end == WalkEnd::kRoot || is_cut_ ? begin_ + plain_from : this->end();
+    flagged_ = flagged;
+    if (kept == 0 && count_ != 0) {
+      flagged_ = this->end() - 1;
+      // Whether a frame beyond needs it, nobody knows.
+      if (is_cut_) storage_[flagged_].step |= Frame::kNeedsFp;
     }
-    count_ = written + same;
   }
 
  private:
+  size_t end() const { return begin_ + count_; }
+  size_t half() const { return storage_.size() / 2; }
+  // Where a walk writes its frames: in the other half, behind some room for
+  // more on top of them.
+  size_t fresh() const {
+    return (begin_ < half() ? half() : 0) + half() - depth_;
+  }
+  void Copy(size_t from, size_t count, size_t to) {
+    for (size_t i = 0; i < count; ++i) storage_[to + i] = storage_[from + i];
+  }
+
   // To the first frame at or above `sp`: in steps that double, as another stack
   // may have been far deeper.
   void SkipBelow(uint64_t sp) {
-    const size_t end = storage_.size();
+    const size_t end = this->end();
     size_t below = cursor_;
     size_t step = 1;
     while (step < end - below && storage_[below + step].sp < sp) {
@@ -119,16 +150,17 @@ class StackMemo {
   // Not to the root alone: what makes it one is a matter of its callee, too.
   void SetCursor(size_t cursor) {
     cursor_ = cursor;
-    next_sp_ = cursor + 1 < storage_.size() ? storage_[cursor].sp : kNoSp;
+    next_sp_ = cursor + 1 < end() ? storage_[cursor].sp : kNoSp;
   }
 
   // Do the steps from frame `first` on read what they read then? What is found
   // to differ is behind the cursor for the rest of the walk.
   template <class Memory, class Cfi>
   bool Check(size_t first, Memory& memory, Cfi& cfi) {
+    if (first < flagged_) SetFlags(first);
     const Frame* caller = storage_.data() + checked_;
-    if (checked_ + 1 == storage_.size() && !IsStill(*caller, cfi)) {
-      SetCursor(storage_.size());
+    if (checked_ + 1 == end() && !IsStill(*caller, cfi)) {
+      SetCursor(end());
       return false;
     }
     for (size_t i = checked_; i > first; --i, --caller) {
@@ -140,6 +172,22 @@ class StackMemo {
     }
     checked_ = first;
     return true;
+  }
+
+  // From frame `first` on: what a step must keep is a matter of its caller's.
+  [[gnu::noinline]] void SetFlags(size_t first) {
+    for (; flagged_ > first; --flagged_) {
+      const Frame& caller = storage_[flagged_];
+      Frame& callee = storage_[flagged_ - 1];
+      const bool is_needed = (caller.step & Frame::kNeedsFp) != 0;
+      const bool is_saved = callee.fp_slot != 0;
+      uint8_t step = callee.step & ~(Frame::kFpCounts | Frame::kNeedsFp);
+      if (is_needed && is_saved) step |= Frame::kFpCounts;
+      if ((step & Frame::kUsesFp) != 0 || (is_needed && !is_saved)) {
+        step |= Frame::kNeedsFp;
+      }
+      callee.step = step;
+    }
   }
 
   template <class Memory, class Cfi>
@@ -173,10 +221,13 @@ class StackMemo {
   static constexpr uint64_t kNoSp = ~uint64_t{0};
 
   std::span<Frame> storage_;
-  size_t begin_ = 0;   // of the last stack
-  size_t count_ = 0;   // of its frames
-  size_t plain_ = 0;   // from here on all steps are plain, up to the root
-  size_t cursor_ = 0;  // of this walk: frames before it are not looked at
+  size_t depth_ = 0;  // of the deepest stack that there is room for
+  size_t begin_ = 0;  // of the last stack
+  size_t count_ = 0;  // of its frames
+  bool is_cut_ = false;
+  size_t plain_ = 0;    // from here on all steps are plain, up to the last
+  size_t flagged_ = 0;  // from here on it is known whose FP counts
+  size_t cursor_ = 0;   // of this walk: frames before it are not looked at
   uint64_t next_sp_ = kNoSp;  // of the frame there
   size_t checked_ = 0;  // of this walk: the steps from here on are the same
 };

@@ -2,7 +2,7 @@
 //
 // Order of trust: CFI (with a frame pointer that was searched for where it is
 // not known, frame_pointer_search.h; and not where an exception is about to
-// land, see CheckLanding()); the kernel's signal frame by its code; a
+// land, landing_check.h); the kernel's signal frame by its code; a
 // believable guess (caller_guess.h); else the walk stops and says why. Knows
 // nothing of processes: registers, a memory reader and a source of CFI answers
 // in, frames out.
@@ -23,6 +23,7 @@
 #include "unwind/dwarf_expression.h"
 #include "unwind/frame.h"
 #include "unwind/frame_pointer_search.h"
+#include "unwind/landing_check.h"
 #include "unwind/plain_step.h"
 #include "unwind/stack_memo.h"
 
@@ -61,8 +62,9 @@ class Walker {
   // has not changed since. The result is the same as without.
   WalkResult Walk(const Registers& start, StackMemo<Arch>& memo) {
     WalkResult result = Walk(start, memo.Begin(), &memo);
-    memo.End(result.depth, result.same, result.end == WalkEnd::kRoot);
-    result.depth += result.same;
+    memo.End(result.depth, same_, kept_, plain_from_, result.end);
+    result.depth += static_cast<uint32_t>(kept_);
+    if (kept_ == same_) result.same = static_cast<uint32_t>(same_);
     return result;
   }
 
@@ -83,9 +85,15 @@ class Walker {
       }
       if (memo != nullptr && at.sp >= memo->next_sp() && !is_guessed_ &&
           !is_fp_doubtful_) {
-        result.same = static_cast<uint32_t>(
-            memo->FindSame(at, result.depth, memory_, cfi_));
-        if (result.same != 0) return result;
+        same_ = memo->FindSame(at, memory_, cfi_);
+        if (same_ != 0) {
+          const size_t room = frames.size() - result.depth;
+          kept_ = same_ < room ? same_ : room;
+          if (!memo->is_cut() && kept_ == same_) return result;
+          if (kept_ == room && IsCutBehind(*memo, &result)) return result;
+          at = GoOn(*memo, &result);
+          memo = nullptr;
+        }
       }
       // Field by field, into its place: copies of a Frame that was just written
       // so stall the processor for longer than the rest of a step takes.
@@ -118,6 +126,31 @@ class Walker {
     }
   }
 
+  // There is no room behind the frames that are kept: does the last of them
+  // have a caller, as far as a plain step tells?
+  [[gnu::noinline]] bool IsCutBehind(const StackMemo<Arch>& memo,
+                                     WalkResult* result) {
+    Position last = memo.LastOf(same_, kept_);
+    const uint64_t pc = last.pc;
+    const KnownRule<Arch> known = cfi_.FindKnown(LookupPc(pc, last.exact));
+    Frame frame;
+    if (!StepPlain(known.rule, memory_, &last, &frame)) return false;
+    result->end = WalkEnd::kDepth;
+    result->failed_pc = pc;
+    return true;
+  }
+
+  // Walks on in the last frame that is kept.
+  [[gnu::noinline]] Position GoOn(StackMemo<Arch>& memo, WalkResult* result) {
+    const Position at = memo.LastOf(same_, kept_);
+    memo.Keep(result->depth, same_, kept_ - 1);
+    result->depth += static_cast<uint32_t>(kept_ - 1);
+    calls_ += static_cast<unsigned>(kept_ - 1);
+    same_ = 0;
+    kept_ = 0;
+    return at;
+  }
+
   // Any step, by all registers, from the last of `frames`; counts it. kRoot:
   // all is well, and is_at_root_ if there is no caller.
   [[gnu::noinline]] WalkEnd StepInFull(std::span<Frame> frames,
@@ -146,7 +179,9 @@ class Walker {
     is_at_root_ = answer.rule.is_root();
     if (is_at_root_) return WalkEnd::kRoot;
     recovered_ = result->depth;
-    return Step(frame, answer);
+    const WalkEnd end = Step(frame, answer);
+    if ((frame.step & Frame::kPlain) == 0) plain_from_ = result->depth;
+    return end;
   }
 
   // Of the frame that follows `frames`, which steps by known rules led through.
@@ -232,7 +267,7 @@ class Walker {
           is_fp_doubtful_ = false;
         } else if (status == StepStatus::kOk &&
                    (answer.landing != Landing::kNone || is_fp_doubtful_)) {
-          status = CheckLanding(frame, answer, up);
+          CheckLanding(frame, answer.landing, up, &status);
         }
         break;
       case Answer::Kind::kNone:
@@ -274,54 +309,15 @@ class Walker {
     return true;
   }
 
-  // libgcc lands an exception by writing the landing pad's registers over what
-  // a frame of its own has saved, first where the pad finds the exception, last
-  // the return address, and then leaves that frame for the pad. Meanwhile CFI
-  // that is formally right leads to wrong callers. A caller that does not call
-  // this function gives it away; before, the frame pointer may be the pad's,
-  // which is left to whatever needs it.
-  [[gnu::noinline]] StepStatus CheckLanding(const Frame& frame,
-                                            const Answer& answer,
-                                            const Registers& up) {
-    const bool holds_exception =
-        answer.landing == Landing::kPossible && HoldsException(up);
-    if (answer.landing == Landing::kPossible && !holds_exception &&
-        !is_fp_doubtful_) {
-      return StepStatus::kOk;
-    }
-    const CallSite call = code_.FindCallBefore(up.pc());
-    const bool is_caller =
-        code_.IsCallOf(call, cfi_.FindFunction(LookupPc(frame)));
-    if (answer.landing == Landing::kDone) {
-      // The pad need not follow a call.
-      is_exact_ = frame.exact && !is_caller;
-      return StepStatus::kOk;
-    }
-    if (!is_caller) {
-      if (call.kind != CallSite::Kind::kIndirect || call.target != 0) {
-        return StepStatus::kBadCfi;
-      }
-      is_guessed_ = true;  // called by a pointer in a register
-    }
-    // What else libgcc calls from there, calls others.
-    is_fp_doubtful_ = holds_exception && calls_ <= 1;
-    return StepStatus::kOk;
-  }
-
-  // Is there an _Unwind_Exception where a landing pad expects one, and on its
-  // way? Its private words, the third and the fourth, then are 0 and the CFA to
-  // land at, or a function to ask and its argument.
-  bool HoldsException(const Registers& up) {
-    const uint64_t exception = up.Get(Arch::kLandingRegisters[0]);
-    uint64_t stop_function = 0;
-    uint64_t cfa = 0;
-    if (exception == 0 ||
-        !code_.Read(exception + 2 * Arch::kWordSize, Arch::kWordSize,
-                    &stop_function) ||
-        !code_.Read(exception + 3 * Arch::kWordSize, Arch::kWordSize, &cfa)) {
-      return false;
-    }
-    return stop_function == 0 ? cfa >= up.sp() : cfi_.IsCode(stop_function);
+  [[gnu::noinline]] void CheckLanding(const Frame& frame, Landing landing,
+                                      const Registers& up, StepStatus* status) {
+    LandingCheck<Arch, Memory, Cfi> check(code_, cfi_);
+    const LandingVerdict verdict =
+        check.Check(frame, landing, up, is_fp_doubtful_, calls_ <= 1);
+    *status = verdict.status;
+    is_exact_ = verdict.is_exact;
+    is_guessed_ = is_guessed_ || verdict.is_guess;
+    is_fp_doubtful_ = verdict.is_fp_doubtful;
   }
 
   // A frame pointer that may be the landing pad's, an outer frame's. It is what
@@ -385,6 +381,9 @@ class Walker {
   unsigned calls_ = 0;           // frames since the last exact one
   unsigned turn_ = 0;  // registers_[turn_] are those of frame `recovered_`
   size_t recovered_ = 0;
+  size_t plain_from_ = 0;  // all steps from that frame on are plain
+  size_t same_ = 0;        // outer frames found in the last stack
+  size_t kept_ = 0;        // of these, those that there is room for
   const Registers* start_ = nullptr;
   unsigned stack_switches_ = 0;
 };

@@ -16,8 +16,9 @@ constexpr size_t kMaxFrames = 4096;
 constinit unwind::SelfUnwinder unwinder;
 thread_local unwind::StackBounds stack_bounds;
 thread_local unwind::WalkScratch scratch;
-thread_local std::array<unwind::Frame, kMaxFrames> frames;
-thread_local unwind::StackMemo<unwind::NativeArch> memo(frames);
+using Memo = unwind::StackMemo<unwind::NativeArch>;
+thread_local std::array<unwind::Frame, Memo::StorageFor(kMaxFrames)> frames;
+thread_local Memo memo(frames, kMaxFrames);
 
 void InitNothing() {}
 

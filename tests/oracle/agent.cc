@@ -15,9 +15,10 @@ namespace {
 constinit unwind::SelfUnwinder unwinder;
 constinit Exchange exchange;
 unwind::WalkScratch scratch;
-std::array<unwind::Frame, kMaxFrames> storage;
+using Memo = unwind::StackMemo<unwind::NativeArch>;
+std::array<unwind::Frame, Memo::StorageFor(kMaxFrames)> storage;
 // Of all threads' last walk; the product keeps one for each.
-unwind::StackMemo<unwind::NativeArch> memo(storage);
+Memo memo(storage, kMaxFrames);
 alignas(64) char stack[size_t{64} << 10];
 
 extern "C" void oracle_walk_entry();

@@ -138,12 +138,60 @@ TEST_F(StackMemoTest, GuessesAreMadeAnew) {
   EXPECT_LE(same_, 2u);
 }
 
-TEST_F(StackMemoTest, NothingIsUsedOfAWalkThatDidNotReachTheRoot) {
+TEST_F(StackMemoTest, NothingIsUsedOfAWalkThatFailed) {
   cfi_.AddAnswer(kStart, Answer::Kind::kRule, Rule::NoCaller());
   EXPECT_EQ(SameAgain(), 0u);
+}
+
+TEST_F(StackMemoTest, AStackThatWasCutIsTheSameUpToThere) {
   Walk(3);
+  EXPECT_EQ(Walk(3), "leaf+4! middle+5 main+5: depth at main+5");
+  EXPECT_EQ(same_, 3u);
+  start_.Set(kRip, kLeaf + 9);
+  EXPECT_EQ(Walk(3), "leaf+9! middle+5 main+5: depth at main+5");
+  EXPECT_EQ(same_, 2u);
+}
+
+TEST_F(StackMemoTest, AStackThatGrowsIsCutFurtherIn) {
+  Walk(4);
+  start_.Set(kRsp, kStack - 16);
+  PutStack({0, kLeaf + 8}, kStack - 16);
+  PutStack({1, kMiddle + 5});
+  EXPECT_EQ(Walk(4), "leaf+4! leaf+8 middle+5 main+5: depth at main+5");
+  EXPECT_EQ(same_, 0u);  // its outermost frame is another
+  start_.Set(kRsp, kStack - 32);
+  PutStack({0, kLeaf + 7}, kStack - 32);
+  EXPECT_EQ(Walk(4), "leaf+4! leaf+7 leaf+8 middle+5: depth at middle+5");
+  EXPECT_EQ(Walk(4), "leaf+4! leaf+7 leaf+8 middle+5: depth at middle+5");
+  EXPECT_EQ(same_, 4u);
+}
+
+TEST_F(StackMemoTest, AStackThatWasCutAndShrinksIsWalkedOn) {
   Walk(3);
+  start_.Set(kRip, kMiddle + 5);
+  start_.Set(kRsp, kStack + 16);
+  EXPECT_EQ(Walk(3), "middle+5! main+5 start+5: root");
+  start_.Set(kRip, kLeaf + 4);
+  start_.Set(kRsp, kStack);
+  EXPECT_EQ(Walk(3), "leaf+4! middle+5 main+5: depth at main+5");
+  // From an interrupted frame whose caller is where it was, and on.
+  start_.Set(kRip, kLeaf + 4);
+  start_.Set(kRsp, kStack + 16);
+  EXPECT_EQ(Walk(3), "leaf+4! main+5 start+5: root");
+}
+
+TEST_F(StackMemoTest, BeyondTheCutAnyFrameMayNeedTheFramePointer) {
+  cfi_.AddRule(kStart, RowOn(kRbp, 16));
+  start_.Set(kRbp, kStack + 64);
+  PutStack({4, kLeaf + 7, 0, kMain + 9, 6, kLeaf + 3, 7, kStart + 7},
+           kStack + 48);
+  const std::string text = Walk(3);
+  start_.Set(kRbp, kStack + 48);
+  EXPECT_EQ(Walk(3), text);
   EXPECT_EQ(same_, 0u);
+  start_.Set(kRip, kMain + 5);
+  start_.Set(kRsp, kStack + 32);
+  EXPECT_EQ(Walk(3), "main+5! start+5 leaf+7: depth at leaf+7");
 }
 
 TEST_F(StackMemoTest, AReplacedModuleIsNotTheSame) {
@@ -253,6 +301,7 @@ class RandomStacks : public StackMemoTest {
 TEST_F(RandomStacks, AreTheSameWithAndWithoutTheLastOne) {
   size_t frames = 0;
   size_t same = 0;
+  size_t same_where_cut = 0;
   for (int program = 0; program < 200; ++program) {
     MakeFunctions();
     calls_.assign(8, {0, 5});
@@ -262,15 +311,19 @@ TEST_F(RandomStacks, AreTheSameWithAndWithoutTheLastOne) {
       Walk(40);
       same += same_;
       frames += calls_.size();
+      Walk(7);  // most are cut
+      same_where_cut += same_;
       // Any one word of the stack, as a program that fails may leave it.
       if (Random(8) == 0) {
         memory_.PutWord(start_.sp() + 8 * Random((kTop - start_.sp()) / 8),
                         Random(2) == 0 ? ReturnTo(calls_[0]) : Random(4));
         Walk(40);
+        Walk(7);
       }
     }
   }
   EXPECT_GT(same, frames / 5);
+  EXPECT_GT(same_where_cut, 10'000u);
 }
 
 }  // namespace

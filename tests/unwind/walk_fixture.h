@@ -164,8 +164,8 @@ class WalkTest : public testing::Test {
   std::string WalkAgain(size_t room = 16) {
     auto& [storage, memo] = memos_[room];
     if (storage.empty()) {
-      storage.resize(room);
-      memo = StackMemo<X86_64>(storage);
+      storage.resize(StackMemo<X86_64>::StorageFor(room));
+      memo = StackMemo<X86_64>(storage, room);
     }
     WalkState<X86_64> state;
     Walker<X86_64, FakeMemory, FakeCfi> walker(memory_, cfi_, state);

@@ -24,6 +24,11 @@ concept ByteSource = requires(T source, uint64_t address, size_t size) {
 // rest of what is longer, at boundaries that are closer together than this.
 inline constexpr size_t kMinWindowSize = 1024;
 
+// Sources whose windows cost nothing and whose bytes stay as they are as long
+// as the process lives: what was parsed may be kept. True for MappedSource.
+template <class Source>
+inline constexpr bool kIsPinned = false;
+
 // Bytes that are in memory as a whole, said to be at `address`: a section read
 // from a file, or one that is mapped and stays so.
 class SpanSource {

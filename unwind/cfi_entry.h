@@ -53,6 +53,8 @@ struct CfiEntry {
 };
 
 struct Cie {
+  // That it was read in, if its bytes stay as they are (kIsPinned).
+  const CfiSection* pinned_section = nullptr;
   uint64_t address = 0;
   uint8_t version = 0;
   uint8_t address_size = 8;
@@ -106,17 +108,24 @@ bool ReadCie(Source& source, const CfiSection& section, uint64_t address,
   const auto [body, size] = entry.body;
   ByteReader reader(
       source.Window(body, size < kMinWindowSize ? size : kMinWindowSize), body);
-  return ParseCie(reader, section, entry, cie);
+  if (!ParseCie(reader, section, entry, cie)) return false;
+  if constexpr (kIsPinned<Source>) cie->pinned_section = &section;
+  return true;
 }
 
-// Reads the FDE at `address` and its CIE.
+// Reads the FDE at `address` and its CIE, unless *cie is that already: most
+// FDEs of a module have one.
 template <ByteSource Source>
 bool ReadFde(Source& source, const CfiSection& section, uint64_t address,
              Cie* cie, Fde* fde) {
   CfiEntry entry;
   if (!ReadEntry(source, section, address, &entry)) return false;
   if (entry.kind != CfiEntry::Kind::kFde) return false;
-  if (!ReadCie(source, section, entry.cie_address, cie)) return false;
+  const bool is_known = kIsPinned<Source> && cie->pinned_section == &section &&
+                        cie->address == entry.cie_address;
+  if (!is_known && !ReadCie(source, section, entry.cie_address, cie)) {
+    return false;
+  }
   const auto [body, size] = entry.body;
   ByteReader reader(
       source.Window(body, size < kMinWindowSize ? size : kMinWindowSize), body);

@@ -73,12 +73,26 @@ class BestFde {
   Fde fde_;
 };
 
+// Nearly always the last entry is the FDE, and no other begins where it does.
+template <ByteSource Source, class FdeAt>
+bool IsOnlyCandidate(Source& source, const CfiSection& section, uint64_t pc,
+                     uint64_t count, FdeAt& fde_at, Cie* cie, Fde* fde) {
+  if (count < 2) return false;
+  const auto last = fde_at(count - 1);
+  const auto before = fde_at(count - 2);
+  return last && before && ReadFde(source, section, last->fde, cie, fde) &&
+         fde->Covers(pc) && before->pc_begin != fde->pc_begin;
+}
+
 // Looks the candidates of `pc` up: `count` entries that begin at or below it,
 // the last ones first. `fde_at(i)` gives {pc_begin, address of the FDE} of
 // entry i, or nullopt.
 template <ByteSource Source, class FdeAt>
 FdeLookup FindAmong(Source& source, const CfiSection& section, uint64_t pc,
                     uint64_t count, FdeAt&& fde_at, Cie* cie, Fde* fde) {
+  if (IsOnlyCandidate(source, section, pc, count, fde_at, cie, fde)) {
+    return FdeLookup::kFound;
+  }
   BestFde best(pc);
   bool bad = false;
   for (uint64_t i = count; i > 0 && count - i < kMaxFdesLookedAt; --i) {

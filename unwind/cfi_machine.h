@@ -70,16 +70,33 @@ class CfiMachine {
     section_ = &section;
     cie_ = &cie;
     function_ = fde.pc_begin;
-    row_ = Row();
-    row_.pc = fde.pc_begin;
-    initial_ = Row();
-    cfa_offset_ = 0;
-    remembered_count_ = 0;
     instructions_left_ = kMaxInstructions;
+    remembered_count_ = 0;
+    if (cie.pinned_section == nullptr ||
+        cie.pinned_section != initial_section_ ||
+        cie.address != initial_address_) {
+      if (!RunCie(source, cie)) return false;
+    }
+    row_ = initial_;
+    row_.pc = fde.pc_begin;
+    cfa_offset_ = initial_cfa_offset_;
+    return true;
+  }
+
+  template <ByteSource Source>
+  bool RunCie(Source& source, const Cie& cie) {
+    initial_section_ = nullptr;
+    initial_ = Row();
+    row_ = Row();
+    cfa_offset_ = 0;
     bool moved = false;  // which only an FDE's instructions may do
     auto on_move = [&](uint64_t) { return moved = true; };
     if (!Run(source, cie.instructions, on_move) || moved) return false;
     initial_ = row_;
+    initial_cfa_offset_ = cfa_offset_;
+    initial_address_ = cie.address;
+    // What it has remembered, for the FDE to go back to, is not kept.
+    if (remembered_count_ == 0) initial_section_ = cie.pinned_section;
     return true;
   }
 
@@ -146,7 +163,11 @@ class CfiMachine {
   uint32_t instructions_left_ = 0;
   uint32_t remembered_count_ = 0;
   Row row_;
+  // What a CIE's instructions leave, and whose that is.
   Row initial_;
+  int64_t initial_cfa_offset_ = 0;
+  const CfiSection* initial_section_ = nullptr;
+  uint64_t initial_address_ = 0;
   // The CFA's offset while an expression has taken its place in the row.
   int64_t cfa_offset_ = 0;
   // What DW_CFA_remember_state keeps: registers and CFA.

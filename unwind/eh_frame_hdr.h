@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <span>
 
 #include "unwind/byte_reader.h"
 #include "unwind/byte_source.h"
@@ -53,15 +55,49 @@ std::optional<EhFrameHdrEntry> ReadEhFrameHdrEntry(Source& source,
   return entry;
 }
 
+// The number of entries among `entries`, pairs of 4-byte numbers, whose first
+// is at most `pc`, by binary search; they and `pc` are relative to the header.
+// As everywhere, a stored 0 is a null pointer. Async-signal-safe.
+inline uint64_t CountRelativeUpTo(std::span<const uint8_t> entries,
+                                  int64_t pc) {
+  constexpr size_t kEntrySize = 8;
+  uint64_t low = 0;
+  uint64_t high = entries.size() / kEntrySize;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    int32_t begin = 0;
+    std::memcpy(&begin, &entries[middle * kEntrySize], sizeof(begin));
+    if (begin <= pc || begin == 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 // The number of entries that begin at or below `pc`, by binary search: the FDE
 // of `pc`, if any, is the last of them or, where FDEs are empty or doubled, one
-// a little before. Async-signal-safe.
+// a little before. Tables as all linkers write them are searched in few
+// windows. Async-signal-safe.
 template <ByteSource Source>
 uint64_t CountEntriesUpTo(Source& source, const EhFrameHdr& header,
                           uint64_t pc) {
+  constexpr uint64_t kMaxWindow = kIsPinned<Source> ? SIZE_MAX : kMinWindowSize;
+  const bool is_usual =
+      header.encoding == (dwarf::DW_EH_PE_datarel | dwarf::DW_EH_PE_sdata4);
+  const uint64_t entry_size = header.entry_size();
   uint64_t low = 0;
   uint64_t high = header.count;
   while (low < high) {
+    const uint64_t left = (high - low) * entry_size;
+    if (is_usual && left <= kMaxWindow) {
+      const auto entries = source.Window(header.table + low * entry_size, left);
+      if (entries.size() == left) {
+        return low + CountRelativeUpTo(
+                         entries, static_cast<int64_t>(pc - header.address));
+      }
+    }
     const uint64_t middle = low + (high - low) / 2;
     const auto entry = ReadEhFrameHdrEntry(source, header, middle);
     if (!entry) return 0;

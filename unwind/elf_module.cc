@@ -56,10 +56,12 @@ bool LoadedModule::IsCode(uint64_t address) const {
   return false;
 }
 
-std::span<const uint8_t> MappedSource::Window(uint64_t address,
-                                              size_t size) const {
-  const AddressRange range = ClipToLoads(module_, address, size);
-  return {reinterpret_cast<const uint8_t*>(range.address), range.size};
+AddressRange MappedSource::FindLoad(uint64_t address) const {
+  for (const AddressRange& load : module_.load_list()) {
+    if (address - load.address < load.size) return load;
+  }
+  const AddressRange& copied = module_.copied;
+  return address - copied.address < copied.size ? copied : AddressRange();
 }
 
 AddressRange ClipToLoads(const LoadedModule& module, uint64_t address,

@@ -56,11 +56,23 @@ class MappedSource {
   explicit MappedSource(const LoadedModule& module) : module_(module) {}
 
   // Async-signal-safe.
-  std::span<const uint8_t> Window(uint64_t address, size_t size) const;
+  std::span<const uint8_t> Window(uint64_t address, size_t size) {
+    if (address - last_.address >= last_.size) last_ = FindLoad(address);
+    if (last_.size == 0) return {};
+    const uint64_t left = last_.address + last_.size - address;
+    return {reinterpret_cast<const uint8_t*>(address),
+            size < left ? size : left};
+  }
 
  private:
+  // The PT_LOAD, or copy, that `address` is in; size 0: none.
+  AddressRange FindLoad(uint64_t address) const;
+
   const LoadedModule& module_;
+  AddressRange last_;  // that a window lay in
 };
+template <>
+inline constexpr bool kIsPinned<MappedSource> = true;
 
 // The part of [address, address + size) that one of the module's PT_LOADs, or
 // what was copied from its files, holds from `address` on. Async-signal-safe.

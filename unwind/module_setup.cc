@@ -82,7 +82,7 @@ void AddIndexes(LoadedModule* loaded) {
   for (UnwindSource& source :
        std::span(loaded->sources).first(loaded->source_count)) {
     if (source.hdr.has_table() || !source.index.empty()) continue;
-    const MappedSource bytes(*loaded);
+    MappedSource bytes(*loaded);
     source.index =
         BuildFdeIndex(bytes.Window(source.section.address, source.section.size),
                       source.section);

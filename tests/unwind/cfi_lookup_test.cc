@@ -7,9 +7,22 @@
 #include <vector>
 
 #include "tests/unwind/cfi_builder.h"
+#include "unwind/cfi_machine.h"
 #include "unwind/fde_index.h"
 
 namespace unspool::unwind {
+namespace {
+
+class PinnedBytes : public SpanSource {
+ public:
+  explicit PinnedBytes(const SpanSource& source) : SpanSource(source) {}
+};
+
+}  // namespace
+
+template <>
+inline constexpr bool kIsPinned<PinnedBytes> = true;
+
 namespace {
 
 using namespace dwarf;
@@ -58,7 +71,15 @@ class Section {
 
   // "found BEGIN+SIZE", "none" or "bad", hexadecimal.
   std::string Find(uint64_t pc, By by) {
-    SpanSource source = builder_.source();
+    SpanSource copied = builder_.source();
+    PinnedBytes pinned(copied);
+    const std::string text = FindIn(copied, pc, by);
+    EXPECT_EQ(FindIn(pinned, pc, by), text);
+    return text;
+  }
+
+  template <ByteSource Source>
+  std::string FindIn(Source& source, uint64_t pc, By by) {
     Cie cie;
     Fde fde;
     UnwindSource unwind_source = {.section = section_, .hdr = {}, .index = {}};
@@ -165,6 +186,46 @@ TEST(CfiLookup, FindsTheFdeThatCovers) {
     EXPECT_EQ(section.Find(row.pc, By::kTable), row.expected) << row.name;
     EXPECT_EQ(section.Find(row.pc, By::kIndex), row.expected) << row.name;
     EXPECT_EQ(section.Find(row.pc, By::kLinear), row.expected) << row.name;
+  }
+}
+
+TEST(CfiLookup, FindsEachOfManyAndNothingBetween) {
+  std::vector<Range> ranges;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    ranges.push_back({0x200000 + 0x20 * i, 0x10});
+  }
+  Section section(ranges);
+  for (const Range& range : ranges) {
+    char expected[64];
+    std::snprintf(expected, sizeof(expected), "found %lx+10", range.pc_begin);
+    EXPECT_EQ(section.Find(range.pc_begin + 15, By::kTable), expected);
+    EXPECT_EQ(section.Find(range.pc_begin + 16, By::kTable), "none");
+  }
+}
+
+// Of bytes that stay, a CIE and its row are kept from one FDE to the next.
+TEST(CfiLookup, WhatIsKeptOfACieIsThatCies) {
+  CfiBuilder builder;
+  std::vector<uint64_t> fdes;
+  for (uint8_t i = 0; i < 3; ++i) {
+    builder.AddCie(
+        {.instructions = {DW_CFA_def_cfa, 7, static_cast<uint8_t>(8 * (i + 1)),
+                          DW_CFA_offset | 16, 1}});
+    for (uint64_t j = 0; j < 2; ++j) {
+      fdes.push_back(builder.AddFde(
+          {.pc_begin = 0x20000 + 0x100 * i + 0x10 * j, .size = 0x10}));
+    }
+  }
+  const CfiSection section = builder.section();
+  PinnedBytes source(builder.source());
+  CfiMachine<X86_64> machine;
+  Cie cie;
+  Fde fde;
+  for (const size_t i : {0, 1, 2, 0, 5, 4, 4, 3, 1, 5}) {
+    ASSERT_TRUE(ReadFde(source, section, fdes[i], &cie, &fde));
+    ASSERT_TRUE(machine.FindRow(source, section, cie, fde, fde.pc_begin));
+    EXPECT_EQ(machine.row().pc, fde.pc_begin);
+    EXPECT_EQ(machine.row().cfa.value, 8 * (static_cast<int64_t>(i) / 2 + 1));
   }
 }
 

@@ -70,8 +70,10 @@ SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
     running_.store(false);
     return status;
   }
-  // The second look is for threads that the first one came too early for and
-  // whose creators called pthread_create() before we ran.
+  // Nobody else can make a thread. The second look is for threads that the
+  // first one came too early for and whose creators called pthread_create()
+  // before we ran.
+  if (AreTasksKnown()) return StartStatus::kOk;
   Scan(CountFrom::kNow);
   Scan(CountFrom::kNow);
   return StartStatus::kOk;

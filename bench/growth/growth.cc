@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string_view>
 #include <thread>
@@ -192,24 +193,30 @@ bool CountBytes(void* context, const void*, size_t size) {
   return true;
 }
 
+// The least of some: what else the machine does only ever adds.
 void Stop(size_t count) {
+  constexpr int kWrites = 5;
   Recording recording(kMaxDepth);
   RecordSamples(recording, count, count);
-  size_t bytes = 0;
   exporters::RawOptions options;
   options.gzip = true;
-  exporters::RawTotals totals;
-  Stopwatch watch;
-  watch.Start();
-  const exporters::RawStatus status = exporters::WriteRawPprof(
-      recording.bytes(), options, {CountBytes, &bytes}, &totals);
-  watch.Stop();
-  // The main thread may have been sampled, too.
-  if (status != exporters::RawStatus::kOk || totals.samples < count) {
-    Fail("the profile is not whole");
+  size_t bytes = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kWrites; ++i) {
+    bytes = 0;
+    exporters::RawTotals totals;
+    Stopwatch watch;
+    watch.Start();
+    const exporters::RawStatus status = exporters::WriteRawPprof(
+        recording.bytes(), options, {CountBytes, &bytes}, &totals);
+    watch.Stop();
+    // The main thread may have been sampled, too.
+    if (status != exporters::RawStatus::kOk || totals.samples < count) {
+      Fail("the profile is not whole");
+    }
+    least = std::min(least, watch.seconds());
   }
-  std::printf("{\"stop_ms\": %.1f, \"bytes\": %zu}\n", watch.seconds() * 1e3,
-              bytes);
+  std::printf("{\"stop_ms\": %.1f, \"bytes\": %zu}\n", least * 1e3, bytes);
 }
 
 int Main(const char* what, size_t count) {

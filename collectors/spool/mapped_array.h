@@ -1,6 +1,8 @@
-// A growing array of plain values, in memory straight from the kernel: the
-// agent writes its profile at exit, and a program may call exit() in a handler
-// that interrupted malloc(). Not for many small ones: each is a page at least.
+// A growing array of plain values. Few of them lie in the array itself, more in
+// memory straight from the kernel: the agent writes its profile at exit, and a
+// program may call exit() in a handler that interrupted malloc(). Most arrays
+// of a short program's profile are so small that a page and two system calls
+// for each would be half of the time that the profile takes.
 // Async-signal-safe (Linux: mmap, mremap and munmap are plain system calls).
 
 #ifndef UNSPOOL_COLLECTORS_SPOOL_MAPPED_ARRAY_H_
@@ -13,7 +15,6 @@
 #include <cstring>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 namespace unspool::collectors {
 
@@ -25,7 +26,7 @@ class MappedArray {
   MappedArray(const MappedArray&) = delete;
   MappedArray& operator=(const MappedArray&) = delete;
   ~MappedArray() {
-    if (data_ != nullptr) munmap(data_, capacity_ * sizeof(T));
+    if (is_mapped()) munmap(data_, capacity_ * sizeof(T));
   }
 
   // False: no memory; the array is as before.
@@ -48,26 +49,22 @@ class MappedArray {
   }
 
   // Makes it `size` long, which must not be longer than it is.
-  void Truncate(size_t size) { SetSize(size); }
-
-  // Makes it `size` long; what is new is zero bytes: as the kernel gives them,
-  // untouched, but where something was before. False: no memory.
-  [[nodiscard]] bool Resize(size_t size) {
-    if (size > capacity_ && !Grow(size)) return false;
-    const size_t used_end = size < used_ ? size : used_;
-    if (used_end > size_) {
-      memset(static_cast<void*>(data_ + size_), 0,
-             (used_end - size_) * sizeof(T));
-    }
-    SetSize(size);
-    return true;
+  void Truncate(size_t size) {
+    if (size_ > used_) used_ = size_;
+    size_ = size;
   }
 
-  void Swap(MappedArray& other) {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(used_, other.used_);
-    std::swap(capacity_, other.capacity_);
+  // Makes it `size` long; what is new is zero bytes, and no page of it that has
+  // not been used is touched. False: no memory.
+  [[nodiscard]] bool Resize(size_t size) {
+    if (size > capacity_ && !Grow(size)) return false;
+    const size_t used = size < used_ ? size : used_;
+    if (used > size_) {
+      memset(static_cast<void*>(data_ + size_), 0, (used - size_) * sizeof(T));
+    }
+    if (size < size_) Truncate(size);
+    size_ = size;
+    return true;
   }
 
   T* data() { return data_; }
@@ -82,31 +79,36 @@ class MappedArray {
   std::span<const T> view() const { return {data_, size_}; }
 
  private:
-  void SetSize(size_t size) {
-    if (size_ > used_) used_ = size_;
-    size_ = size;
-  }
+  static constexpr size_t kInlineBytes = 256;
+  static constexpr size_t kInline = kInlineBytes / sizeof(T);
+
+  bool is_mapped() const { return capacity_ > kInline; }
 
   bool Grow(size_t least) {
     constexpr size_t kFirst = (4096 + sizeof(T) - 1) / sizeof(T);
-    size_t wanted = capacity_ == 0 ? kFirst : capacity_ * 2;
+    size_t wanted = capacity_ * 2 < kFirst ? kFirst : capacity_ * 2;
     if (wanted < least) wanted = least;
     if (wanted > SIZE_MAX / sizeof(T)) return false;
-    void* grown = data_ == nullptr ? mmap(nullptr, wanted * sizeof(T),
-                                          PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                   : mremap(data_, capacity_ * sizeof(T),
-                                            wanted * sizeof(T), MREMAP_MAYMOVE);
+    void* grown =
+        is_mapped() ? mremap(data_, capacity_ * sizeof(T), wanted * sizeof(T),
+                             MREMAP_MAYMOVE)
+                    : mmap(nullptr, wanted * sizeof(T), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (grown == MAP_FAILED) return false;
+    if (!is_mapped()) {
+      memcpy(grown, inline_, size_ * sizeof(T));
+      used_ = 0;
+    }
     data_ = static_cast<T*>(grown);
     capacity_ = wanted;
     return true;
   }
 
-  T* data_ = nullptr;
+  T* data_ = reinterpret_cast<T*>(inline_);
   size_t size_ = 0;
-  size_t used_ = 0;  // what was ever behind size_ lies below this
-  size_t capacity_ = 0;
+  size_t capacity_ = kInline;
+  size_t used_ = kInline;  // what is behind it and size_, is zero
+  alignas(T) unsigned char inline_[kInlineBytes];
 };
 
 }  // namespace unspool::collectors

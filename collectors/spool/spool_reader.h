@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "collectors/spool/atomic_access.h"
@@ -89,6 +90,19 @@ struct NodeView {
   uint64_t offset = 0;  // Frame::pc minus the module's bias; pc if no module
 };
 
+// Nodes with consecutive ids and numbers. None where the file is damaged.
+struct NodeChunkView {
+  uint32_t first_id = 0;
+  uint64_t first_index = 0;
+  std::span<const StackNode> nodes;
+
+  // The caller's node or a root; 0: FindNode() would not find the i-th node.
+  uint32_t ParentOf(size_t i) const {
+    const uint32_t parent = LoadAcquire(nodes[i].parent);
+    return parent < first_id + i ? parent : 0;
+  }
+};
+
 struct CounterView {
   SampleKind kind = SampleKind::kCpu;
   uint32_t stack = 0;  // node id; may name a node that is not there
@@ -142,6 +156,18 @@ class SpoolReader {
   // False: there is no such node, or it is incomplete, or its parent is neither
   // a root nor a smaller node id. So following parents always ends.
   bool FindNode(size_t image, uint32_t id, NodeView* node) const;
+  // The number (NodeView::index) of the node with this id; nullopt: the file
+  // has no room for it.
+  std::optional<uint64_t> NodeIndex(size_t image, uint32_t id) const;
+  // Nodes that lie together, in the order of their numbers: they can be looked
+  // at one by one for a tenth of what FindNode() takes.
+  size_t node_chunk_count(size_t image) const {
+    return images_[image].nodes.size();
+  }
+  NodeChunkView node_chunk(size_t image, size_t chunk) const;
+  // Has the processor fetch what FindNode() is going to be asked for: this node
+  // and its callers, of which those that came up with it lie in front of it.
+  void PrefetchNode(size_t image, uint32_t id) const;
 
  private:
   struct Chunk {
@@ -168,6 +194,8 @@ class SpoolReader {
   // its chunk. The record's size; 0: there is none here.
   uint64_t ReadModule(uint64_t offset, uint64_t room, ModuleView* module) const;
   ThreadView ReadThread(const Chunk& chunk) const;
+  // nullptr: no chunk has it.
+  const StackNode* PlaceNode(size_t image, uint32_t id, uint64_t* index) const;
   // The chunks that hold more counters of the thread whose chunk is at `owner`.
   static ChunkSpan CountersOf(const Image& image, uint64_t owner);
   std::span<const CounterSlot> Slots(uint64_t begin, uint64_t end) const;

@@ -41,6 +41,8 @@ class IdIndex {
   }
 
  private:
+  static constexpr size_t kFirstSize = 32;
+
   struct Slot {
     uint32_t hash;
     uint32_t id;  // 0: free
@@ -49,15 +51,17 @@ class IdIndex {
   // Keeps it at most half full.
   bool EnsureRoom() {
     if (slots_.size() > used_ * 2) return true;
-    collectors::MappedArray<Slot> larger;
-    if (!larger.Resize(slots_.empty() ? 64 : slots_.size() * 2)) return false;
-    for (const Slot& slot : slots_) {
+    const size_t size = slots_.empty() ? kFirstSize : slots_.size() * 2;
+    collectors::MappedArray<Slot> old;
+    if (!old.AppendAll(slots_.view())) return false;
+    slots_.Truncate(0);
+    if (!slots_.Resize(size)) return false;
+    for (const Slot& slot : old) {
       if (slot.id == 0) continue;
-      size_t i = slot.hash & (larger.size() - 1);
-      while (larger[i].id != 0) i = (i + 1) & (larger.size() - 1);
-      larger[i] = slot;
+      size_t i = slot.hash & (size - 1);
+      while (slots_[i].id != 0) i = (i + 1) & (size - 1);
+      slots_[i] = slot;
     }
-    slots_.Swap(larger);
     return true;
   }
 

@@ -1,20 +1,12 @@
 #include "exporters/raw/proto_message.h"
 
-#include <bit>
-#include <cstring>
-
 namespace unspool::exporters::raw {
 
 namespace {
 
 constexpr uint32_t kWireVarint = 0;
 constexpr uint32_t kWireBytes = 2;
-constexpr size_t kMaxVarintSize = 10;
-
-// Seven bits a byte; zero takes one.
-constexpr size_t VarintSize(uint64_t value) {
-  return (std::bit_width(value | 1) + 6) / 7;
-}
+constexpr size_t kMaxVarintSize = VarintSize(~uint64_t{0});
 
 }  // namespace
 
@@ -51,12 +43,8 @@ void ProtoMessage::Append(const ProtoMessage& other) {
 
 void ProtoMessage::AppendVarint(uint64_t value) {
   uint8_t encoded[kMaxVarintSize];
-  size_t size = 0;
-  for (; value >= 0x80; value >>= 7) {
-    encoded[size++] = static_cast<uint8_t>(value) | 0x80;
-  }
-  encoded[size++] = static_cast<uint8_t>(value);
-  AppendRaw({encoded, size});
+  EncodeVarint(value, encoded);
+  AppendRaw({encoded, VarintSize(value)});
 }
 
 void ProtoMessage::AppendTag(uint32_t field, uint32_t wire_type) {

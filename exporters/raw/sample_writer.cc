@@ -1,8 +1,8 @@
 #include "exporters/raw/sample_writer.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
+#include <tuple>
 
 #include "exporters/raw/pprof_fields.h"
 
@@ -18,6 +18,8 @@ using unwind::WalkEnd;
 
 namespace {
 
+constexpr size_t kAhead = 8;  // stacks between a fetch and its use
+
 TextView NameOf(const ThreadView& thread) {
   return {thread.name.data(), strnlen(thread.name.data(), thread.name.size())};
 }
@@ -27,51 +29,29 @@ TextView BaseName(TextView path) {
   return path.last(slash - path.rbegin());
 }
 
-uint32_t PseudoFrame(ProfileTables& tables, const char* what,
-                     const char* cause) {
-  char name[64];
-  snprintf(name, sizeof(name), "[%s: %s]", what, cause);
-  return tables.FindOrAddPseudo(name);
-}
-
 }  // namespace
-
-const char* LossName(size_t cause) {
-  static constexpr const char* kNames[] = {
-      "full", "reentry", "blocked", "no-stack", "no-timer", "unreadable"};
-  static_assert(std::size(kNames) == kLossNames);
-  return kNames[cause];
-}
-
-const char* TruncationName(size_t end) {
-  static constexpr const char* kNames[] = {
-      "", "depth", "no-cfi", "bad-memory", "loop", "bad-cfi", "no-register"};
-  static_assert(std::size(kNames) == unwind::kWalkEndCount);
-  return kNames[end];
-}
-
-const char* AuditName(size_t finding) {
-  static constexpr const char* kNames[] = {"", "rule", "module", "stack"};
-  static_assert(std::size(kNames) == unwind::kAuditFindingCount);
-  return kNames[finding];
-}
 
 bool SampleWriter::WriteImage(size_t image) {
   ImageModules modules(tables_);
-  StackWalker walker(reader_, image, modules);
-  if (!modules.Load(reader_, image) || !walker.Prepare()) return false;
+  StackWalker walker(reader_, image, modules, tables_);
+  if (!modules.Load(reader_, image) || !order_.Build(reader_, image) ||
+      !walker.Prepare()) {
+    return false;
+  }
   const ImageView view = reader_.image(image);
   const TextView comm = CommOf(view);
   ++tally_.totals.images;
   SetLabels(view, comm, nullptr);
   WriteLosses(view.losses);
+  bool ok = tables_.ok();
   reader_.ForEachThread(image, [&](const ThreadView& thread) {
-    if (!tables_.ok()) return;
+    if (!ok) return;
     SetLabels(view, comm, &thread);
-    WriteThread(image, view.clock == collectors::SampleClock::kWall, thread,
-                walker);
+    ok = WriteThread(image, view.clock == collectors::SampleClock::kWall,
+                     thread, walker) &&
+         tables_.ok();
   });
-  return tables_.ok();
+  return ok;
 }
 
 TextView SampleWriter::CommOf(const ImageView& view) {
@@ -88,18 +68,22 @@ void SampleWriter::WriteLostImages() {
             lost.weight);
 }
 
-void SampleWriter::WriteThread(size_t image, bool is_wall,
+bool SampleWriter::WriteThread(size_t image, bool is_wall,
                                const ThreadView& thread, StackWalker& walker) {
   const uint64_t weight_before = tally_.totals.weight_ns;
   ++tally_.totals.threads;
-  reader_.ForEachCounter(image, thread, [&](const CounterView& counter) {
-    if (!tables_.ok()) return;
-    if (counter.kind == SampleKind::kCpu) {
-      WriteCounter(counter, is_wall ? running_label_ : no_label_, walker);
-    } else if (counter.kind == SampleKind::kOffCpu && is_wall) {
-      WriteCounter(counter, waiting_label_, walker);
+  if (!CollectCounters(image, is_wall, thread)) return false;
+  for (size_t i = 0; i < counters_.size(); ++i) {
+    if (i + kAhead < counters_.size()) {
+      walker.Prefetch(counters_[i + kAhead].counter.stack);
     }
-  });
+    const CounterView& counter = counters_[i].counter;
+    const bool is_waiting = counter.kind == SampleKind::kOffCpu;
+    WriteCounter(
+        counter,
+        is_waiting ? waiting_label_ : (is_wall ? running_label_ : no_label_),
+        walker);
+  }
   WriteLosses(thread.losses);
   if (thread.unsampled_ns != 0) {
     WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
@@ -107,6 +91,26 @@ void SampleWriter::WriteThread(size_t image, bool is_wall,
   }
   tally_.largest_thread_weight_ns = std::max(
       tally_.largest_thread_weight_ns, tally_.totals.weight_ns - weight_before);
+  return true;
+}
+
+// False: no memory.
+bool SampleWriter::CollectCounters(size_t image, bool is_wall,
+                                   const ThreadView& thread) {
+  bool ok = true;
+  counters_.Truncate(0);
+  reader_.ForEachCounter(image, thread, [&](const CounterView& counter) {
+    const bool is_known = counter.kind == SampleKind::kCpu ||
+                          (counter.kind == SampleKind::kOffCpu && is_wall);
+    if (is_known) {
+      ok = ok && counters_.Append({order_.RankOf(counter.stack), counter});
+    }
+  });
+  std::sort(counters_.begin(), counters_.end(),
+            [](const RankedCounter& a, const RankedCounter& b) {
+              return a.Key() < b.Key();
+            });
+  return ok;
 }
 
 void SampleWriter::WriteCounter(const CounterView& counter,
@@ -124,25 +128,29 @@ void SampleWriter::WriteCounter(const CounterView& counter,
     WriteLoss(kUnreadable, counter.count, counter.weight);
     return;
   }
-  std::span<const uint64_t> locations = stack.locations;
-  if (stack.end != WalkEnd::kRoot) {
-    const auto end = static_cast<size_t>(stack.end);
-    locations = walker.AppendOutermost(
-        PseudoFrame(tables_, "truncated", TruncationName(end)));
-    tally_.truncated[end] += counter.count;
-    tally_.totals.truncated += counter.count;
-  }
-  const uint64_t values[] = {counter.count, counter.weight};
   sample_.Clear();
-  sample_.AddPacked(sample_field::kLocationId, locations);
-  sample_.AddPacked(sample_field::kValue, values);
+  sample_.AddBytes(sample_field::kLocationId, stack.locations);
+  AddValues(counter.count, counter.weight);
   sample_.Append(labels_);
   sample_.Append(state);
   if (stack.has_guessed) sample_.Append(guessed_label_);
   stream_.AddMessage(profile_field::kSample, sample_);
+  CountSample(counter, stack.end);
+}
+
+void SampleWriter::AddValues(uint64_t count, uint64_t weight_ns) {
+  const uint64_t values[] = {count, weight_ns};
+  sample_.AddPacked(sample_field::kValue, values);
+}
+
+void SampleWriter::CountSample(const CounterView& counter, WalkEnd end) {
   tally_.totals.samples += counter.count;
   tally_.totals.weight_ns += counter.weight;
-  if (is_waiting) return;
+  if (end != WalkEnd::kRoot) {
+    tally_.truncated[static_cast<size_t>(end)] += counter.count;
+    tally_.totals.truncated += counter.count;
+  }
+  if (counter.kind == SampleKind::kOffCpu) return;
   tally_.running_samples += counter.count;
   tally_.running_weight_ns += counter.weight;
 }
@@ -186,10 +194,9 @@ void SampleWriter::WriteStackless(uint32_t pseudo_frame,
                                   uint64_t weight_ns) {
   tally_.totals.weight_ns += weight_ns;
   const uint64_t locations[] = {pseudo_frame};
-  const uint64_t values[] = {0, weight_ns};
   sample_.Clear();
   sample_.AddPacked(sample_field::kLocationId, locations);
-  sample_.AddPacked(sample_field::kValue, values);
+  AddValues(0, weight_ns);
   sample_.Append(labels_);
   sample_.Append(state);
   stream_.AddMessage(profile_field::kSample, sample_);

@@ -7,9 +7,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
+#include "collectors/spool/mapped_array.h"
 #include "collectors/spool/spool_reader.h"
+#include "exporters/raw/cause_names.h"
 #include "exporters/raw/image_modules.h"
+#include "exporters/raw/node_order.h"
 #include "exporters/raw/profile_stream.h"
 #include "exporters/raw/profile_tables.h"
 #include "exporters/raw/proto_message.h"
@@ -18,17 +22,6 @@
 #include "unwind/frame.h"
 
 namespace unspool::exporters::raw {
-
-// Causes of loss: those of the recording, and stacks that the spool names but
-// does not have.
-inline constexpr size_t kUnreadable = collectors::kLossCauseCount;
-inline constexpr size_t kLossNames = collectors::kLossCauseCount + 1;
-
-// The word in "[lost: …]" and "[truncated: …]".
-const char* LossName(size_t cause);
-const char* TruncationName(size_t end);
-// What an audit found to differ (AuditFinding); "" for kSame.
-const char* AuditName(size_t finding);
 
 struct Tally {
   RawTotals totals;
@@ -60,11 +53,26 @@ class SampleWriter {
 
  private:
   using TextView = collectors::TextView;
+  struct RankedCounter {
+    uint32_t rank;  // NodeOrder's
+    collectors::CounterView counter;
 
-  void WriteThread(size_t image, bool is_wall,
+    auto Key() const {
+      constexpr uint32_t kWindow = 1 << 17;
+      return std::tuple(counter.stack / kWindow, rank, counter.stack,
+                        counter.kind);
+    }
+  };
+
+  bool WriteThread(size_t image, bool is_wall,
                    const collectors::ThreadView& thread, StackWalker& walker);
+  bool CollectCounters(size_t image, bool is_wall,
+                       const collectors::ThreadView& thread);
   void WriteCounter(const collectors::CounterView& counter,
                     const ProtoMessage& state, StackWalker& walker);
+  // Fields of sample_.
+  void AddValues(uint64_t count, uint64_t weight_ns);
+  void CountSample(const collectors::CounterView& counter, unwind::WalkEnd end);
   void WriteLosses(const collectors::LossArray& losses);
   void WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns);
   // Time without a stack: one frame, no samples.
@@ -84,11 +92,13 @@ class SampleWriter {
   ProfileTables& tables_;
   ProfileStream& stream_;
   Tally tally_;
-  ProtoMessage labels_;         // pid, tid, thread, comm
-  ProtoMessage guessed_label_;  // unwind=guessed
-  ProtoMessage running_label_;  // state=running
-  ProtoMessage waiting_label_;  // state=waiting
-  const ProtoMessage no_label_;
+  NodeOrder order_;                                  // of an image
+  collectors::MappedArray<RankedCounter> counters_;  // of a thread, by rank
+  ProtoMessage labels_;                              // pid, tid, thread, comm
+  ProtoMessage guessed_label_;                       // unwind=guessed
+  ProtoMessage running_label_;                       // state=running
+  ProtoMessage waiting_label_;                       // state=waiting
+  const ProtoMessage no_label_{};
   ProtoMessage label_;   // scratch
   ProtoMessage sample_;  // scratch
 };

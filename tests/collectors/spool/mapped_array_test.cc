@@ -36,16 +36,30 @@ TEST(MappedArray, ResizeAddsZerosAlsoWhereSomethingWas) {
   }
 }
 
-TEST(MappedArray, WhatWasThereMovesWithASwap) {
+TEST(MappedArray, ResizeAddsZerosAlsoInTheArrayItself) {
   MappedArray<uint64_t> array;
-  ASSERT_TRUE(array.Append(1));
-  ASSERT_TRUE(array.Append(2));
-  array.Truncate(0);
-  MappedArray<uint64_t> other;
-  array.Swap(other);
-  ASSERT_TRUE(other.Resize(2));
-  EXPECT_EQ(other[0], 0u);
-  EXPECT_EQ(other[1], 0u);
+  for (uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(array.Append(i));
+  array.Truncate(3);
+  ASSERT_TRUE(array.Resize(20));
+  for (size_t i = 0; i < array.size(); ++i) {
+    EXPECT_EQ(array[i], i < 3 ? i + 1 : 0) << i;
+  }
+}
+
+TEST(MappedArray, FewValuesLieInTheArrayMoreBehindThem) {
+  MappedArray<uint64_t> array;
+  const auto* own = reinterpret_cast<const unsigned char*>(&array);
+  const auto is_inside = [&] {
+    const auto* data = reinterpret_cast<const unsigned char*>(array.data());
+    return data >= own && data < own + sizeof(array);
+  };
+  size_t inside = 0;
+  for (uint64_t i = 0; i < 10'000; ++i) {
+    ASSERT_TRUE(array.Append(i));
+    if (is_inside()) ++inside;
+  }
+  EXPECT_EQ(inside, 32u);  // of eight bytes
+  for (uint64_t i = 0; i < array.size(); ++i) ASSERT_EQ(array[i], i);
 }
 
 }  // namespace

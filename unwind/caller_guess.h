@@ -1,6 +1,7 @@
 // The caller of a frame that no unwind data covers: what the code itself does
 // until it returns (return_search.h), the word at SP, or a frame pointer, if
-// the return address that they lead to is believable.
+// the return address that they lead to is believable. And of one about which
+// unwind data is wrong (near_return.h).
 
 #ifndef UNSPOOL_UNWIND_CALLER_GUESS_H_
 #define UNSPOOL_UNWIND_CALLER_GUESS_H_
@@ -52,6 +53,32 @@ class CallerGuess {
            FindByFramePointer(frame, now, up);
   }
 
+  // `frame` was interrupted, and has the registers `now`; `rule`, a step that
+  // is new, gives *up. If it is about to return, and its code says that the
+  // return address is elsewhere, the rule is wrong: true, and *up is right.
+  // What it says of other registers is relative to the CFA, and stands. Tells
+  // `cfi` which rule holds.
+  [[gnu::noinline]] bool Overrules(const Frame& frame,
+                                   const UnwindRule<Arch>& rule,
+                                   const Registers& now, Registers* up) {
+    const auto place = code_.FindNearReturn(frame.pc);
+    const int64_t offset = place ? place->offset - Arch::kRaOffset : 0;
+    if (!place || !now.Has(place->base) ||
+        now.Get(place->base) + static_cast<uint64_t>(offset) == up->sp()) {
+      cfi_.Learn(LookupPc(frame), rule);
+      return false;
+    }
+    Registers caller;
+    const auto right = rule.WithCfa(place->base, offset);
+    if (!right || right->Apply(now, memory_, &caller) != StepStatus::kOk ||
+        !code_.FollowsCall(caller.pc())) {
+      return false;
+    }
+    *up = caller;
+    cfi_.Learn(LookupPc(frame), *right);
+    return true;
+  }
+
  private:
   // How far behind its target a direct call's function may reach.
   static constexpr uint64_t kMaxFunctionSize = 1 << 20;
@@ -77,7 +104,7 @@ class CallerGuess {
       return false;
     }
     // What is there this time may be where a context begins.
-    if (code_.FindCallBefore(up->pc()).kind == CallSite::Kind::kNone) {
+    if (!code_.FollowsCall(up->pc())) {
       return false;
     }
     if (const auto rule = search.rule()) cfi_.Learn(LookupPc(frame), *rule);
@@ -104,7 +131,7 @@ class CallerGuess {
   bool HasReturnAddress(const Registers& now) {
     uint64_t ra = 0;
     return code_.Read(now.sp(), Arch::kWordSize, &ra) && cfi_.IsCode(ra - 1) &&
-           code_.FindCallBefore(ra).kind != CallSite::Kind::kNone;
+           code_.FollowsCall(ra);
   }
 
   // FP points to the caller's FP, above which is the return address. What else

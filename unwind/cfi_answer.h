@@ -32,6 +32,9 @@ struct CfiAnswer {
 
   ModuleId module = kNoModule;
   Kind kind = Kind::kNone;
+  // It was found just now: to be checked against the code. If that holds,
+  // Learn() keeps its rule, and it will not be new again.
+  bool is_new = false;
   bool is_signal_frame = false;      // kRow: the caller was interrupted
   Landing landing = Landing::kNone;  // kRow
   UnwindRule<Arch> rule;
@@ -50,9 +53,10 @@ struct KnownRule {
 // answer, if that was kRow. IsCode(address): may there be
 // instructions, in an executable segment of a module? FindFunction(pc): where
 // the function begins whose unwind data covers a look-up PC (0: none does);
-// there is no last answer after it. Learn(pc, rule): what was guessed for a
-// look-up PC that nothing covers; may be the answer from now on. IsStill(pc,
-// module): is that the module of a look-up PC, as it was in an earlier walk?
+// there is no last answer after it. Learn(pc, rule): what was found for a
+// look-up PC, or guessed; may be the answer from now on, if it is a rule.
+// IsStill(pc, module): is that the module of a look-up PC, as it was in an
+// earlier walk?
 template <class T, class Arch, class Memory>
 concept CfiAnswers = requires(T cfi, uint64_t pc,
                               const typename Arch::Registers& frame,

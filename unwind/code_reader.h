@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "unwind/call_site.h"
 #include "unwind/dwarf_expression.h"
 #include "unwind/instruction.h"
+#include "unwind/near_return.h"
 
 namespace unspool::unwind {
 
@@ -42,6 +44,10 @@ class CodeReader {
       failed_reads_ = failed_reads;
     }
     return Arch::Code::FindCallBefore(std::span(code).first(size), ra);
+  }
+
+  bool FollowsCall(uint64_t ra) {
+    return FindCallBefore(ra).kind != CallSite::Kind::kNone;
   }
 
   bool IsJumpStub(uint64_t address) {
@@ -84,20 +90,19 @@ class CodeReader {
            Arch::SignalFrame::IsTrampoline(code);
   }
 
+  // Where the return address is, by code that goes on at `pc` and returns soon;
+  // nullopt if it does not, or cannot be read.
+  std::optional<StackPlace> FindNearReturn(uint64_t pc) {
+    std::array<uint8_t, NearReturn<Arch>::kWindow> code;
+    const size_t size = ReadCode(pc, code);
+    return NearReturn<Arch>(std::span(code).first(size)).Find();
+  }
+
   // The instruction at `address`; of size 0 if it cannot be read or decoded.
   Instruction ReadInstruction(uint64_t address) {
     std::array<uint8_t, 2 * Arch::kWordSize> code;
     static_assert(code.size() >= Arch::Code::kMaxInstructionSize);
-    size_t size = 0;
-    // Word by word as far as that goes: most bytes are of no instruction.
-    for (; size < code.size(); size += Arch::kWordSize) {
-      uint64_t word = 0;
-      if (!Read(address + size, Arch::kWordSize, &word)) break;
-      std::memcpy(&code[size], &word, Arch::kWordSize);
-    }
-    if (size < code.size()) {
-      size += ReadCode(address + size, std::span(code).subspan(size));
-    }
+    const size_t size = ReadCode(address, code);
     return Arch::Code::Decode(std::span(code).first(size));
   }
 
@@ -115,14 +120,19 @@ class CodeReader {
     return Arch::Code::ParseJumpStub(std::span(code).first(size), address);
   }
 
-  // How many bytes of `code` could be read.
+  // How many bytes of `code` could be read: word by word as far as that goes.
   size_t ReadCode(uint64_t address, std::span<uint8_t> code) {
-    for (size_t i = 0; i < code.size(); ++i) {
-      uint64_t byte = 0;
-      if (!Read(address + i, 1, &byte)) return i;
-      code[i] = static_cast<uint8_t>(byte);
+    size_t size = 0;
+    uint64_t word = 0;
+    for (; size + Arch::kWordSize <= code.size(); size += Arch::kWordSize) {
+      if (!memory_.Read(address + size, Arch::kWordSize, &word)) break;
+      std::memcpy(&code[size], &word, Arch::kWordSize);
     }
-    return code.size();
+    for (; size < code.size(); ++size) {
+      if (!Read(address + size, 1, &word)) break;
+      code[size] = static_cast<uint8_t>(word);
+    }
+    return size;
   }
 
   Memory& memory_;

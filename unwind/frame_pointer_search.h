@@ -53,8 +53,7 @@ class FramePointerSearch {
       if (saved_fp != fp) continue;
       if (!code_.Read(slot + Arch::kWordSize, Arch::kWordSize, &ra))
         return true;
-      if (cfi_.IsCode(ra - 1) &&
-          code_.FindCallBefore(ra).kind != CallSite::Kind::kNone) {
+      if (cfi_.IsCode(ra - 1) && code_.FollowsCall(ra)) {
         return true;
       }
     }
@@ -112,8 +111,7 @@ class FramePointerSearch {
       status = cfi_.ApplyRow(frame, memory_, &caller);
     }
     return status == StepStatus::kOk && caller.sp() > frame.sp() &&
-           cfi_.IsCode(caller.pc() - 1) &&
-           code_.FindCallBefore(caller.pc()).kind != CallSite::Kind::kNone;
+           cfi_.IsCode(caller.pc() - 1) && code_.FollowsCall(caller.pc());
   }
 
   Memory& memory_;

@@ -35,19 +35,18 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
   } else {
     ++scratch_.counters.rule_misses;
     answer = FindInModule(pc, exact);
+    answer.is_new = true;
     if (word != 0 && Contradicts(answer, word)) ++scratch_.counters.wrong_rules;
-    if (answer.kind == Answer::Kind::kRule) {
-      state_.rules.Insert(lookup_pc, place_.id, answer.rule.word());
-    } else if (answer.kind == Answer::Kind::kRow) {
-      ++scratch_.counters.rows;
-    }
+    if (answer.kind == Answer::Kind::kRow) ++scratch_.counters.rows;
   }
   answer.module = place_.id;
   return answer;
 }
 
-// What could not be looked up, because a module went away, contradicts nothing.
+// What could not be looked up, because a module went away, contradicts nothing;
+// nor does unwind data that the code had contradicted.
 bool SelfCfi::Contradicts(const Answer& answer, uint64_t cached_word) {
+  if (UnwindRule<NativeArch>::FromWord(cached_word).is_guess()) return false;
   if (answer.kind == Answer::Kind::kRow) return true;
   return answer.kind == Answer::Kind::kRule &&
          answer.rule.word() != cached_word;
@@ -119,11 +118,14 @@ uint64_t SelfCfi::FindFunction(uint64_t lookup_pc) {
   return fde.Covers(lookup_pc) ? fde.pc_begin : 0;
 }
 
-// Code in no module may be other code at the next sample; of a later module,
-// reading its unwind data may have failed this time.
+// Code in no module may be other code at the next sample; what was guessed in a
+// later module, because reading its unwind data failed this time.
 void SelfCfi::Learn(uint64_t lookup_pc, UnwindRule<NativeArch> rule) {
-  const ModuleId id = state_.modules.Find(lookup_pc);
-  if (id != kNoModule) state_.rules.Insert(lookup_pc, id, rule.word());
+  if (rule.word() == 0) return;
+  const ModuleId id = FindPlace(lookup_pc).id;
+  if (id < state_.modules.count() || (id != kNoModule && !rule.is_guess())) {
+    state_.rules.Insert(lookup_pc, id, rule.word());
+  }
 }
 
 bool SelfCfi::IsCode(uint64_t address) {

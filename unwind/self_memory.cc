@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "unwind/arch/arch.h"
+#include "unwind/module_snapshot.h"
 
 namespace unspool::unwind {
 namespace {
@@ -47,9 +48,31 @@ void SetCopyingAllowed(bool is_allowed) {
   is_copying_allowed.store(is_allowed, std::memory_order_relaxed);
 }
 
+bool SelfMemory::IsPinnedCode(uint64_t address, size_t size) {
+  const auto is_in_code = [&] {
+    const uint64_t offset = address - code_start_;
+    return offset < code_size_ && size <= code_size_ - offset;
+  };
+  if (is_in_code()) return true;
+  if (pinned_ == nullptr) return false;
+  const LoadedModule* module = pinned_->Get(pinned_->Find(address));
+  if (module == nullptr || !module->IsCode(address)) return false;
+  for (const AddressRange& load : module->load_list()) {
+    if (address - load.address < load.size) {
+      code_start_ = load.address;
+      code_size_ = load.size;
+    }
+  }
+  return is_in_code();
+}
+
 bool SelfMemory::ReadCopied(uint64_t address, size_t size, uint64_t* value) {
   *value = 0;
   if (size > sizeof(*value)) return false;
+  if (IsPinnedCode(address, size)) {
+    std::memcpy(value, reinterpret_cast<const void*>(address), size);
+    return true;
+  }
   const uint64_t page = address & ~(kPageSize - 1);
   if (address + size > page + kPageSize) {
     uint8_t bytes[sizeof(*value)];

@@ -1,10 +1,10 @@
 // Reads the memory of the process it runs in, without ever faulting.
 //
-// Inside the stack that the walk began on, above its SP, a plain load is safe
-// and free. Everything else goes through process_vm_readv(2) on ourselves: the
-// kernel answers EFAULT where a load would be a SIGSEGV. A probe followed by a
-// load would be racy, so the bytes are copied, a page at a time, and the copy
-// does not outlive the walk.
+// Inside the stack that the walk began on, above its SP, and in the code of
+// pinned modules, a plain load is safe and free. Everything else goes through
+// process_vm_readv(2) on ourselves: the kernel answers EFAULT where a load
+// would be a SIGSEGV. A probe followed by a load would be racy, so the bytes
+// are copied, a page at a time, and the copy does not outlive the walk.
 
 #ifndef UNSPOOL_UNWIND_SELF_MEMORY_H_
 #define UNSPOOL_UNWIND_SELF_MEMORY_H_
@@ -19,6 +19,8 @@
 #include "unwind/byte_source.h"
 
 namespace unspool::unwind {
+
+class ModuleSnapshot;
 
 inline constexpr uint64_t kPageSize = 4096;
 
@@ -41,14 +43,17 @@ struct PageCopy {
 // A MemoryReader. All members are async-signal-safe.
 class SelfMemory {
  public:
-  // Plain loads in [plain_low, plain_high), which must stay mapped; `page` is
-  // for this reader alone, and what it held before is forgotten.
-  SelfMemory(uint64_t plain_low, uint64_t plain_high, PageCopy& page)
+  // Plain loads in [plain_low, plain_high), and in the readable code of
+  // `pinned` ones if that is not null; both must stay mapped. `page` is for
+  // this reader alone, and what it held before is forgotten.
+  SelfMemory(uint64_t plain_low, uint64_t plain_high, PageCopy& page,
+             const ModuleSnapshot* pinned = nullptr)
       : plain_low_(plain_low),
         plain_words_(plain_high - plain_low < sizeof(uint64_t)
                          ? 0
                          : plain_high - plain_low - sizeof(uint64_t) + 1),
-        page_(page) {
+        page_(page),
+        pinned_(pinned) {
     page_.size = 0;
   }
 
@@ -69,10 +74,14 @@ class SelfMemory {
 
  private:
   bool ReadCopied(uint64_t address, size_t size, uint64_t* value);
+  bool IsPinnedCode(uint64_t address, size_t size);
 
   uint64_t plain_low_;
   uint64_t plain_words_;  // addresses from there on at which one word lies
   PageCopy& page_;
+  const ModuleSnapshot* pinned_;
+  uint64_t code_start_ = 0;  // of pinned_, that were read last
+  uint64_t code_size_ = 0;
 };
 
 }  // namespace unspool::unwind

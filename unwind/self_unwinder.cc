@@ -21,8 +21,8 @@ WalkResult WalkSelf(SelfUnwinderState* state, RegisteredCode& registered,
   // Only what is above an SP that the thread really has is known to be mapped.
   const uint64_t sp = registers.sp();
   const bool on_stack = bounds.low <= sp && sp < bounds.high;
-  SelfMemory memory(on_stack ? sp : 0, on_stack ? bounds.high : 0,
-                    scratch.page);
+  SelfMemory memory(on_stack ? sp : 0, on_stack ? bounds.high : 0, scratch.page,
+                    &state->modules);
   SelfCfi cfi(*state, registered, scratch, trusts_cache);
   Walker<NativeArch, SelfMemory, SelfCfi> walker(memory, cfi, scratch.walk);
   return walker.Walk(registers, frames);

@@ -129,6 +129,18 @@ class UnwindRule {
     return UnwindRule(word);
   }
 
+  // This step with CFA = `base` (SP or FP) + `offset`, as a guess. nullopt if
+  // that does not fit. Only if is_step().
+  std::optional<UnwindRule> WithCfa(size_t base, int64_t offset) const {
+    if (offset < 0 || offset % kWord != 0 || offset / kWord > kMaxCfaWords) {
+      return std::nullopt;
+    }
+    uint64_t word = word_ >> kSlotShift << kSlotShift | kStep | kGuessBit;
+    if (base == Arch::kFp) word |= kFpBit;
+    word |= static_cast<uint64_t>(offset / kWord) << kCfaShift;
+    return UnwindRule(word);
+  }
+
   constexpr bool is_no_way() const { return word_ == NoWay().word_; }
   constexpr bool is_guess() const { return (word_ & kGuessBit) != 0; }
   constexpr bool is_root() const { return (word_ & kKindMask) == kRoot; }

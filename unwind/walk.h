@@ -1,11 +1,12 @@
 // The walk: from registers to frames, one caller at a time.
 //
-// Order of trust: CFI (with a frame pointer that was searched for where it is
-// not known, frame_pointer_search.h; and not where an exception is about to
-// land, landing_check.h); the kernel's signal frame by its code; a
-// believable guess (caller_guess.h); else the walk stops and says why. Knows
-// nothing of processes: registers, a memory reader and a source of CFI answers
-// in, frames out.
+// Order of trust: a return that is near (near_return.h); CFI that leads behind
+// a call (with a frame pointer that was searched for where it is not known,
+// frame_pointer_search.h; and not where an exception is about to land,
+// landing_check.h); the kernel's signal frame by its code; a believable guess
+// (caller_guess.h); else the walk stops and says why. Knows nothing of
+// processes: registers, a memory reader and a source of CFI answers in, frames
+// out.
 
 #ifndef UNSPOOL_UNWIND_WALK_H_
 #define UNSPOOL_UNWIND_WALK_H_
@@ -177,6 +178,10 @@ class Walker {
     }
     ++result->depth;
     is_at_root_ = answer.rule.is_root();
+    // Of interrupted frames Step() checks it first.
+    if (answer.is_new && !(frame.exact && answer.rule.is_step())) {
+      cfi_.Learn(LookupPc(frame), answer.rule);
+    }
     if (is_at_root_) return WalkEnd::kRoot;
     recovered_ = result->depth;
     const WalkEnd end = Step(frame, answer);
@@ -207,17 +212,17 @@ class Walker {
     return result;
   }
 
-  // A return address that was guessed, also by a rule that was right elsewhere,
-  // or that no unwind data covers, is right only if it follows a call, or is
-  // the signal trampoline's; 0 is neither (it is what the wrong slot holds
-  // where libgcc is about to land an exception). Otherwise what led here was
-  // wrong, and the frame would be garbage.
+  // A return address is right only if it follows a call, or is the signal
+  // trampoline's, or where a context begins; 0 is none of these (it is what the
+  // wrong slot holds where libgcc is about to land an exception). Otherwise
+  // what led here was wrong, and the frame would be garbage. One that was not
+  // guessed, and has a rule already, was looked at before.
   bool IsBelievable(const Frame& frame, const Answer& answer) {
-    if (frame.exact || (!frame.guessed && answer.kind != Answer::Kind::kNone)) {
-      return true;
-    }
-    return code_.IsTrampoline(frame.pc) ||
-           code_.FindCallBefore(frame.pc).kind != CallSite::Kind::kNone;
+    const bool is_new =
+        frame.guessed || answer.is_new || answer.kind == Answer::Kind::kNone;
+    return frame.exact || !is_new || answer.is_signal_frame ||
+           answer.rule.is_context_root() || code_.FollowsCall(frame.pc) ||
+           code_.IsTrampoline(frame.pc);
   }
 
   // One step up: fills the other registers, pc_, is_exact_ and is_guessed_
@@ -226,8 +231,7 @@ class Walker {
   WalkEnd Step(Frame& frame, const Answer& answer) {
     const Registers& now = registers_[turn_];
     Registers& up = registers_[turn_ ^ 1];
-    is_exact_ = false;
-    is_guessed_ = false;
+    is_exact_ = is_guessed_ = false;
     StepStatus status = StepStatus::kOk;
     bool may_keep_sp = false;
     switch (answer.kind) {
@@ -253,6 +257,11 @@ class Walker {
             FindFramePointer(frame, answer.rule)) {
           frame.step = 0;
           status = answer.rule.Apply(now, memory_, &up);
+        } else if (status == StepStatus::kOk && answer.is_new && frame.exact &&
+                   answer.rule.is_step() &&
+                   guess_.Overrules(frame, answer.rule, now, &up)) {
+          is_guessed_ = true;
+          frame.step = 0;
         }
         break;
       case Answer::Kind::kRow:
@@ -261,8 +270,7 @@ class Walker {
           status = cfi_.ApplyRow(now, memory_, &up);
         }
         is_exact_ = answer.is_signal_frame;
-        // vfork has popped its return address into a register.
-        may_keep_sp = frame.exact && !answer.is_signal_frame;
+        may_keep_sp = frame.exact && !answer.is_signal_frame;  // vfork's
         if (answer.is_signal_frame) {
           is_fp_doubtful_ = false;
         } else if (status == StepStatus::kOk &&
@@ -353,7 +361,6 @@ class Walker {
     return WalkEnd::kRoot;
   }
 
-  // `is_hopeless`: as CallerGuess::Find().
   bool StepWithoutCfi(const Frame& frame, const Registers& now,
                       bool is_hopeless, Registers* up) {
     if (code_.IsTrampoline(frame.pc)) {

@@ -35,6 +35,8 @@ e2e_build(exception_storm ${gxx} FLAGS -std=c++20 -O2 -pthread
 e2e_build(exception_storm_fp ${gxx} FLAGS -std=c++20 -O2 -pthread
   -fno-omit-frame-pointer SOURCES exception_storm.cc)
 e2e_build(jump_loops ${gcc} FLAGS -O2 SOURCES jump_loops.c)
+e2e_build(epilogue_cfi ${gcc} FLAGS -O2
+  SOURCES epilogue_cfi_main.c epilogue_cfi.S)
 e2e_build(wrong_cfi ${gcc} FLAGS -O2 SOURCES wrong_cfi.c wrong_cfi_spin.S)
 e2e_build(iconv_churn ${gcc} FLAGS -O2 SOURCES iconv_churn.c)
 e2e_build(machine_state ${gcc} FLAGS -O2 SOURCES machine_state.c)

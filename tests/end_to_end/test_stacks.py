@@ -178,6 +178,30 @@ class ST05CallAtTheEndTest(harness.Case):
         self.assert_all(samples, harness.is_rooted, "rooted")
 
 
+class CR01EpilogueCfiTest(harness.Case):
+    """CFI that is wrong by one word for a few instructions leads to words that
+    pass for callers: they are in no stack. What the code itself tells is right
+    and labelled, other stacks are cut, and say so."""
+
+    def test_no_false_caller(self):
+        run = self.record([harness.program("epilogue_cfi")])
+        self.assert_all(run.profile.samples, lambda sample:
+                        "never_called" not in sample.names, "no false caller")
+        add, push = (with_leaf(run.profile, leaf) for leaf in
+                     ("spin_behind_add", "spin_behind_push"))
+        for samples in (add, push):
+            self.assertGreater(sum(harness.count(run.profile, sample)
+                                   for sample in samples), 20)
+        self.assert_all(add, lambda sample: root_first(sample)[-3:] ==
+                        ["main", "call_spin_behind_add", "spin_behind_add"],
+                        "called by call_spin_behind_add")
+        self.assert_all(add, harness.is_rooted, "rooted")
+        self.assert_all(add, lambda sample: sample.labels.get("unwind") ==
+                        "guessed", "labelled")
+        self.assert_all(push, lambda sample: sample.names == [
+            "spin_behind_push", "[truncated: bad-cfi]"], "cut")
+
+
 class EC07RealignedStackTest(harness.Case):
     """A CFA that an expression reads from memory (DRAP)."""
 

@@ -78,6 +78,7 @@ class RemoteCfi {
     Answer answer =
         FindCfi(module_->bytes, module_->loaded, pc, exact, &state_);
     answer.module = module_->id;
+    answer.is_new = true;
     return answer;
   }
 

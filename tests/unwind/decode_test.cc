@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Instruction::Kind;
 constexpr uint8_t kNone = Instruction::kNoRegister;
-constexpr uint8_t kRax = 0, kRdx = 1, kRbx = 3, kRbp = 6, kRsp = 7;
+constexpr uint8_t kRax = 0, kRdx = 1, kRcx = 2, kRbx = 3, kRbp = 6, kRsp = 7;
 constexpr uint8_t kR12 = 12, kR13 = 13;
 
 Instruction Decode(const std::vector<uint8_t>& code) {
@@ -141,6 +141,15 @@ TEST(DecodeX8664, WhatElseChangesRegisters) {
       {"imul %rdi,%rbx", {0x48, 0x0f, 0xaf, 0xdf}, 1 << kRbx},
       {"mul %rdi", {0x48, 0xf7, 0xe7}, 1 << kRax | 1 << kRdx},
       {"cmp $0,%rbp", {0x48, 0x83, 0xfd, 0}, 0},
+      {"and $0xf7,%ch", {0x80, 0xe5, 0xf7}, 1 << kRcx},
+      {"mov $1,%ah", {0xb4, 1}, 1 << kRax},
+      {"xor %bh,%dh", {0x30, 0xfe}, 1 << kRdx},
+      {"mov (%rax),%bh", {0x8a, 0x38}, 1 << kRbx},
+      {"sete %ch", {0x0f, 0x94, 0xc5}, 1 << kRcx},
+      {"sete %bpl", {0x40, 0x0f, 0x94, 0xc5}, 1 << kRbp},
+      {"and $0xf7,%bpl", {0x40, 0x80, 0xe5, 0xf7}, 1 << kRbp},
+      {"and $7,%ebp", {0x83, 0xe5, 7}, 1 << kRbp},
+      {"movzbl %ch,%ebp", {0x0f, 0xb6, 0xed}, 1 << kRbp},
       {"paddd %xmm3,%xmm5: no general register", {0x66, 0x0f, 0xfe, 0xeb}, 0},
       {"movd %xmm0,%ebp", {0x66, 0x0f, 0x7e, 0xc5}, 1 << kRbp},
       {"movq %xmm5,%xmm3", {0xf3, 0x0f, 0x7e, 0xdd}, 0},

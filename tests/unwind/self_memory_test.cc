@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "unwind/module_snapshot.h"
+
 namespace unspool::unwind {
 namespace {
 
@@ -70,6 +72,35 @@ TEST_F(SelfMemoryTest, PlainRangeIsReadAsItIs) {
   ASSERT_TRUE(memory.Read(start_ + 8, 8, &value));
   EXPECT_EQ(value, Expected(8, 8));
   EXPECT_EQ(page_->size, 0u);
+}
+
+TEST_F(SelfMemoryTest, CodeOfPinnedModulesIsReadAsItIs) {
+  // A module of three pages: data, code, and one that cannot be read.
+  LoadedModule module;
+  module.module.start = start_;
+  module.module.end = start_ + 3 * kPageSize;
+  module.module.segment_count = 2;
+  module.module.segments[0] = {start_ + kPageSize, start_ + 2 * kPageSize, 0};
+  module.module.segments[1] = {start_ + 2 * kPageSize, start_ + 3 * kPageSize,
+                               0};
+  module.load_count = 2;
+  module.loads[0] = {start_, kPageSize};
+  module.loads[1] = {start_ + kPageSize, kPageSize};
+  const ModuleSnapshot modules({&module, 1}, {&module.module.start, 1});
+  SelfMemory memory(0, 0, *page_, &modules);
+  uint64_t value = 0;
+  for (const size_t size : {1, 4, 8}) {
+    for (const size_t offset : {kPageSize, 2 * kPageSize - size}) {
+      ASSERT_TRUE(memory.Read(start_ + offset, size, &value));
+      EXPECT_EQ(value, Expected(offset, size)) << offset << " " << size;
+    }
+  }
+  EXPECT_EQ(page_->size, 0u);
+  EXPECT_FALSE(memory.Read(start_ + 2 * kPageSize - 4, 8, &value));
+  EXPECT_FALSE(memory.Read(start_ + 2 * kPageSize, 8, &value));
+  ASSERT_TRUE(memory.Read(start_ + 8, 8, &value));
+  EXPECT_EQ(value, Expected(8, 8));
+  EXPECT_EQ(page_->size, kPageSize);
 }
 
 TEST_F(SelfMemoryTest, CopyDoesNotOutliveTheWalk) {

@@ -62,6 +62,9 @@ class FakeCfi {
     functions_[function].answer = {.module = 0, .kind = kind, .rule = rule};
   }
 
+  // What is not learnt yet is new, and learnt at its own address alone.
+  void MakeNew() { is_new_ = true; }
+
   void PutIntoModule(uint64_t function, ModuleId module) {
     functions_[function].answer.module = module;
   }
@@ -76,11 +79,17 @@ class FakeCfi {
       return none;
     }
     row_ = function->second.row;
-    return function->second.answer;
+    Answer answer = function->second.answer;
+    const auto known = learnt_rules_.find(lookup_pc);
+    answer.is_new = is_new_ && known == learnt_rules_.end();
+    if (is_new_ && !answer.is_new) answer.rule = known->second;
+    return answer;
   }
   KnownRule<X86_64> FindKnown(uint64_t lookup_pc) {
     const Answer answer = Find(lookup_pc, /*exact=*/true);
-    if (!knows_rules_ || answer.kind != Answer::Kind::kRule) return {};
+    if (!knows_rules_ || answer.is_new || answer.kind != Answer::Kind::kRule) {
+      return {};
+    }
     return {answer.rule, answer.module};
   }
   void KnowRules(bool knows_rules) { knows_rules_ = knows_rules; }
@@ -90,7 +99,10 @@ class FakeCfi {
     RowStep<X86_64, FakeMemory, SpanSource> step(frame, memory, source, 0);
     return step.Apply(row_, kRip, caller);
   }
-  void Learn(uint64_t, Rule rule) { learnt_ = rule; }
+  void Learn(uint64_t lookup_pc, Rule rule) {
+    learnt_ = rule;
+    learnt_rules_[lookup_pc] = rule;
+  }
   // The module goes away, and another comes in its place.
   void Replace(ModuleId module) { replaced_ = module; }
   bool IsStill(uint64_t, ModuleId module) const { return module != replaced_; }
@@ -110,6 +122,8 @@ class FakeCfi {
   };
   std::map<uint64_t, Function> functions_;
   bool knows_rules_ = false;
+  bool is_new_ = false;
+  std::map<uint64_t, Rule> learnt_rules_;  // by look-up PC
   Rule learnt_;
   ModuleId replaced_ = kNoModule;
   Row row_;
@@ -143,6 +157,13 @@ class WalkTest : public testing::Test {
     uint8_t code[7] = {0x90, 0x90, 0xe8};
     std::memcpy(&code[3], &displacement, 4);
     memory_.PutBytes(ra - 7, code);
+  }
+
+  // In front of the stack's return addresses.
+  void PutCalls() {
+    for (const uint64_t ra : {kMiddle + 5, kMain + 5, kStart + 5}) {
+      PutCall(ra, kLeaf);
+    }
   }
 
   // "leaf+4! middle+5 …: root": '!' is exact, '?' guessed. The walks that know

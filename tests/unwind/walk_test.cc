@@ -10,6 +10,8 @@
 namespace unspool::unwind {
 namespace {
 
+constexpr uint8_t kPopAndRet[] = {0x5b, 0xc3};  // pop %rbx; ret
+
 TEST_F(WalkTest, ReachesTheRoot) {
   EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5 start+5: root");
 }
@@ -49,6 +51,33 @@ TEST_F(WalkTest, ContextStartIsTheRootOfOtherModulesOnly) {
 TEST_F(WalkTest, NullReturnAddressIsNoRoot) {
   PutStack({1, kMiddle + 5, 2, 0});
   EXPECT_EQ(Walk(), "leaf+4! middle+5: bad-cfi at middle+5");
+}
+
+// CFI that leads to a word which is no return address, as one that is off by a
+// word does.
+TEST_F(WalkTest, NewReturnAddressesFollowACall) {
+  cfi_.MakeNew();
+  PutCalls();
+  EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5 start+5: root");
+  PutStack({1, kMiddle + 0x20});
+  EXPECT_EQ(Walk(), "leaf+4!: bad-cfi at leaf+4");
+}
+
+// Its last instructions say that the return address is a word lower than the
+// rule does, which clang's notes do where it has moved `add $8,%rsp`.
+TEST_F(WalkTest, ANearReturnOverrulesTheRule) {
+  cfi_.MakeNew();
+  PutCalls();
+  cfi_.AddRule(kLeaf, RowOn(kRsp, 24));
+  memory_.PutBytes(kLeaf + 4, kPopAndRet);
+  EXPECT_EQ(Walk(), "leaf+4! middle+5? main+5 start+5: root");
+}
+
+TEST_F(WalkTest, ANearReturnThatAgreesIsNoGuess) {
+  cfi_.MakeNew();
+  PutCalls();
+  memory_.PutBytes(kLeaf + 4, kPopAndRet);
+  EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5 start+5: root");
 }
 
 TEST_F(WalkTest, UnreadableStackIsBadMemory) {

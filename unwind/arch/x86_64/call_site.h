@@ -1,6 +1,6 @@
 // Recognizes the call instruction that a return address must follow, and others
 // that make a guessed caller believable. Intel SDM vol. 2, CALL: E8 rel32,
-// FF /2; JMP: E9 rel32, FF /4; SUB: 83 /5 ib, 81 /5 id.
+// FF /2; JMP: E9 rel32, FF /4; SUB: 83 /5 ib, 81 /5 id; RET: C3.
 
 #ifndef UNSPOOL_UNWIND_ARCH_X86_64_CALL_SITE_H_
 #define UNSPOOL_UNWIND_ARCH_X86_64_CALL_SITE_H_
@@ -26,6 +26,15 @@ struct X86_64Code {
   static constexpr size_t kMaxInstructionSize = kX86_64MaxInstructionSize;
   static Instruction Decode(std::span<const uint8_t> code) {
     return DecodeX86_64(code);
+  }
+
+  // May one of the bytes in `code` begin a return, or a jump by memory?
+  static bool MayReturn(std::span<const uint8_t> code) {
+    constexpr uint8_t kRet = 0xc3;
+    constexpr uint8_t kGroup5 = 0xff;
+    bool found = false;
+    for (const uint8_t byte : code) found |= byte == kRet || byte == kGroup5;
+    return found;
   }
 
   static constexpr size_t kMaxPrologueSize = 64;

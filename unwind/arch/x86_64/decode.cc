@@ -61,10 +61,9 @@ class Decoder {
     int64_t value = 0;
     if (at_ + size <= code_.size()) {
       std::memcpy(&value, &code_[at_], size);
-      const size_t unused_bits = 8 * (sizeof(value) - size);
-      value =
-          static_cast<int64_t>(static_cast<uint64_t>(value) << unused_bits) >>
-          unused_bits;
+      const size_t unused = 8 * (sizeof(value) - size);
+      const uint64_t shifted = static_cast<uint64_t>(value) << unused;
+      value = static_cast<int64_t>(shifted) >> unused;
     }
     at_ += size;
     return value;
@@ -204,13 +203,14 @@ class Decoder {
   }
 
   uint32_t Writes() const {
-    uint32_t writes = 0;
     // F3 0F 7E moves between vector registers.
     const bool is_movq =
         map_ == Map::k0f && opcode_ == 0x7e && !is_vector_ && repeat_ == 0xf3;
-    if ((flags_ & O::kToReg) != 0) writes |= Bit(Reg());
-    if ((flags_ & O::kToRm) != 0 && mod_ == 3 && !is_movq) writes |= Bit(Rm());
-    if ((flags_ & O::kToOpcodeReg) != 0) writes |= Bit(OpcodeReg());
+    const bool is_to_rm = (flags_ & O::kToRm) != 0 && mod_ == 3 && !is_movq;
+    uint32_t writes = 0;
+    if ((flags_ & O::kToReg) != 0) writes |= Written(reg_ | Rex(kR));
+    if (is_to_rm) writes |= Written(rm_ | Rex(kB));
+    if ((flags_ & O::kToOpcodeReg) != 0) writes |= Written(OpcodeNumber());
     if ((flags_ & (O::kToRax | O::kToRaxRdx)) != 0) writes |= kRaxBit;
     if ((flags_ & O::kToRaxRdx) != 0) writes |= kRdxBit;
     if ((flags_ & O::kToString) != 0) writes |= kStringBits;
@@ -220,6 +220,14 @@ class Decoder {
       if (opcode_ == 0xa2) writes |= kRbxBit;
     }
     return writes;
+  }
+
+  // Without REX, bytes of the registers 4 to 7 are AH, CH, DH and BH (SDM vol.
+  // 1, 3.4.1.1).
+  uint32_t Written(uint8_t number) const {
+    const bool is_byte = map_ <= Map::k0f && !is_vector_ && rex_ == 0 &&
+                         WritesByte(map_ == Map::k0f, opcode_);
+    return Bit(kDwarf[is_byte ? number & 3 : number]);
   }
 
   void FindKind() {
@@ -244,10 +252,10 @@ class Decoder {
   }
 
   void FindOneByteKind() {
-    if (opcode_ >= 0x50 && opcode_ <= 0x57)
-      return Set(Kind::kPush, OpcodeReg());
-    if (opcode_ >= 0x58 && opcode_ <= 0x5f) return Set(Kind::kPop, OpcodeReg());
-    if (opcode_ >= 0x70 && opcode_ <= 0x7f) {
+    const uint8_t row = opcode_ & 0xf8;
+    if (row == 0x50) return Set(Kind::kPush, OpcodeReg());
+    if (row == 0x58) return Set(Kind::kPop, OpcodeReg());
+    if ((opcode_ & 0xf0) == 0x70 || (opcode_ & 0xfc) == 0xe0) {
       return Set(Kind::kBranch, Instruction::kNoRegister, immediate_);
     }
     switch (opcode_) {
@@ -278,11 +286,6 @@ class Decoder {
       case 0xf1:
       case 0xf4:
         return Set(Kind::kTrap, Instruction::kNoRegister);
-      case 0xe0:
-      case 0xe1:
-      case 0xe2:
-      case 0xe3:
-        return Set(Kind::kBranch, Instruction::kNoRegister, immediate_);
       case 0xe8:
         return Set(Kind::kCall, Instruction::kNoRegister, immediate_);
       case 0xe9:
@@ -304,8 +307,8 @@ class Decoder {
   }
 
   void FindMove() {
-    const bool is_load = opcode_ == 0x8b;
     if ((rex_ & kW) == 0) return;
+    const bool is_load = opcode_ == 0x8b;
     if (mod_ == 3) {
       Set(Kind::kMove, is_load ? Reg() : Rm());
       instruction_.base = is_load ? Rm() : Reg();
@@ -334,12 +337,8 @@ class Decoder {
                                      Instruction::kNoRegister, displacement_);
       case 6:
         return Set(Kind::kPush, Instruction::kNoRegister);
-      case 3:
-      case 5:
-      case 7:
-        return Set(Kind::kUnknown, Instruction::kNoRegister);
       default:
-        return;
+        if (reg_ > 2) Set(Kind::kUnknown, 0);
     }
   }
 
@@ -365,7 +364,8 @@ class Decoder {
   uint8_t Rex(uint8_t bit) const { return (rex_ & bit) != 0 ? 8 : 0; }
   uint8_t Reg() const { return kDwarf[reg_ | Rex(kR)]; }
   uint8_t Rm() const { return kDwarf[rm_ | Rex(kB)]; }
-  uint8_t OpcodeReg() const { return kDwarf[(opcode_ & 7) | Rex(kB)]; }
+  uint8_t OpcodeNumber() const { return (opcode_ & 7) | Rex(kB); }
+  uint8_t OpcodeReg() const { return kDwarf[OpcodeNumber()]; }
   static uint32_t Bit(uint8_t reg) { return uint32_t{1} << reg; }
 
   std::span<const uint8_t> code_;

@@ -244,6 +244,29 @@ constexpr uint16_t VectorOpcodeFlags(uint8_t map, uint8_t opcode, bool is_evex,
   }
 }
 
+// Is what the opcode, or that behind 0F, changes in a register one byte of it?
+constexpr bool WritesByte(bool is_after_0f, uint8_t opcode) {
+  if (is_after_0f) {  // SETcc, CMPXCHG, XADD
+    return (opcode & 0xf0) == 0x90 || opcode == 0xb0 || opcode == 0xc0;
+  }
+  if (opcode < 0x40) return (opcode & 5) == 0;
+  switch (opcode) {
+    case 0x80:
+    case 0x86:
+    case 0x88:
+    case 0x8a:
+    case 0xc0:
+    case 0xc6:
+    case 0xd0:
+    case 0xd2:
+    case 0xf6:
+    case 0xfe:
+      return true;
+    default:
+      return (opcode & 0xf8) == 0xb0;
+  }
+}
+
 }  // namespace unspool::unwind
 
 #endif  // UNSPOOL_UNWIND_ARCH_X86_64_OPCODES_H_

@@ -74,6 +74,18 @@ class EC01AssemblerTest(harness.Case):
                     os.path.join(self.dir, "out.jpg"), picture],
                    "libjpeg.so", 0.2)
 
+    def test_dav1d(self):
+        video = os.path.join(self.dir, "in.yuv")
+        stream = os.path.join(self.dir, "in.ivf")
+        write_video(video)
+        subprocess.run(
+            ["aomenc", "--quiet", "--cpu-used=6", "-w", str(WIDTH), "-h",
+             str(HEIGHT), "--i420", "--ivf", "-o", stream, video], check=True,
+            timeout=harness.RUN_TIMEOUT_SECONDS)
+        script = ('for i in $(seq 60); do '
+                  'dav1d -q -i "$1" --muxer null -o /dev/null || exit; done')
+        self.check(["sh", "-c", script, "sh", stream], "libdav1d.so", 0.2)
+
     def test_nettle(self):
         script = "head -c 300000000 /dev/zero | nettle-hash -a sha256"
         self.check(["sh", "-c", script], "libnettle.so", 0.5)

@@ -32,6 +32,9 @@ struct LoadedModule {
   std::array<AddressRange, kMaxLoads> loads;
   // Memory of ours that holds unwind data of a file: may be read, too.
   AddressRange copied;
+  // GDB's __jit_debug_descriptor (jit_objects.h) of the program, at run time,
+  // where its file tells of it; 0: not known.
+  uint64_t jit_descriptor = 0;
   std::array<AddressRange, kMaxNotes> notes;  // PT_NOTEs
   uint8_t note_count = 0;
 

@@ -30,6 +30,10 @@ namespace unspool::unwind {
 
 struct WalkScratch;
 
+// The descriptor's symbol, and its size in bytes.
+inline constexpr char kJitDescriptor[] = "__jit_debug_descriptor";
+inline constexpr uint64_t kJitDescriptorSize = 24;
+
 // Zeroed memory is a valid one without descriptors.
 class JitObjects {
  public:
@@ -60,6 +64,7 @@ class JitObjects {
 
     bool operator==(const Head&) const = default;
   };
+  static_assert(sizeof(Head) == kJitDescriptorSize);
   struct Entry {
     uint64_t next;
     uint64_t previous;

@@ -81,17 +81,17 @@ LaterModules::Found LaterSetup::Find(uint64_t address, Look& look) {
 }
 
 void LaterSetup::LookAt(const dl_phdr_info& info, Look& look) {
-  const uint64_t descriptor =
-      FindDynamicSymbol(info, "__jit_debug_descriptor", STT_OBJECT);
+  LoadedModule loaded;
+  const bool is_described = DescribeSegments(
+      std::span(info.dlpi_phdr, info.dlpi_phnum), info.dlpi_addr, &loaded);
+  const ModuleSnapshot& pinned = look.process.pinned;
+  const LoadedModule* known = pinned.Get(pinned.Find(loaded.module.start));
+  uint64_t descriptor = FindDynamicSymbol(info, kJitDescriptor, STT_OBJECT);
+  if (descriptor == 0 && known != nullptr) descriptor = known->jit_descriptor;
   if (descriptor != 0) {
     look.process.jit.AddDescriptor(descriptor, look.process.registered);
   }
-  LoadedModule loaded;
-  if (!DescribeSegments(std::span(info.dlpi_phdr, info.dlpi_phnum),
-                        info.dlpi_addr, &loaded) ||
-      look.process.pinned.Find(loaded.module.start) != kNoModule) {
-    return;
-  }
+  if (!is_described || known != nullptr) return;
   if (info.dlpi_name != nullptr) loaded.module.path = info.dlpi_name;
   const uint64_t hash = HashModule(loaded);
   Remembered& remembered = memory_[hash % kMemory];

@@ -55,6 +55,7 @@ e2e_build(jit_function.o ${gcc} FLAGS -c -O2 -fno-pic SOURCES jit_function.c)
 e2e_build(jit_function_debug_frame.o ${gcc} SOURCES jit_function.c
   FLAGS -c -O2 -g -fno-pic -fno-asynchronous-unwind-tables)
 e2e_build(jit_objects ${gcc} FLAGS -O2 -rdynamic SOURCES jit_objects.c)
+e2e_build(jit_objects_local ${gcc} FLAGS -O2 SOURCES jit_objects.c)
 set(plt_flags -fcf-protection -Wl,-z,lazy -Wl,-z,ibtplt)
 e2e_build(libplt_callee.so ${gcc} FLAGS -O1 -fPIC -shared SOURCES plt_callee.c)
 e2e_build(libplt_caller.so ${gcc} FLAGS -O1 -fPIC -shared ${plt_flags} ${rpath}
@@ -188,6 +189,8 @@ foreach(linker gold lld mold)
   e2e_build(odd_ranges_${linker} ${gcc} ${odd_ranges} -fuse-ld=${linker})
 endforeach()
 foreach(kind static static-pie)
+  e2e_build(jit_objects_${kind} ${gcc} SOURCES jit_objects.c
+    DEPENDS ${own_agent} FLAGS -O2 -${kind} -Wl,--undefined=unspool_start)
   e2e_build(chain_${kind} ${gcc} SOURCES chain.c chain_inner.c
     DEPENDS ${own_agent} FLAGS -O2 -g -${kind} -Wl,--undefined=unspool_start)
   e2e_build(debug_frame_${kind} ${gcc} SOURCES chain.c chain_inner.c

@@ -187,9 +187,12 @@ class JT01DebuggerInterfaceTest(harness.Case):
         for run_it in (self.record, self.preload):
             run = run_it(argv)
             self.assert_unchanged(run, plain)
-            yield [sample for sample in run.profile.samples
-                   if any(name.startswith("callback_")
-                          for name in sample.names)]
+            yield self.of_callbacks(run)
+
+    @staticmethod
+    def of_callbacks(run):
+        return [sample for sample in run.profile.samples
+                if any(name.startswith("callback_") for name in sample.names)]
 
     def is_named(self, sample):
         names = [name for name in sample.names[::-1] if name != "burn"]
@@ -207,6 +210,17 @@ class JT01DebuggerInterfaceTest(harness.Case):
             self.assert_all(samples, self.is_known, "known")
             self.assertEqual({sample.frames[sample.names.index("jit_outer_1")]
                               .module for sample in samples}, {"[jit]"})
+
+    def test_descriptor_that_is_not_exported(self):
+        for kind in ("local", "static", "static-pie"):
+            with self.subTest(kind):
+                run = self.record([
+                    harness.program(f"jit_objects_{kind}"),
+                    harness.program("jit_function.o"), "eh_frame", "0.7"])
+                samples = self.of_callbacks(run)
+                self.assertGreater(sum(harness.count(run.profile, sample)
+                                       for sample in samples), 20)
+                self.assert_all(samples, self.is_known, "known")
 
     def test_linked_with_debug_frame_in_the_image(self):
         for samples in self.hot("debug_frame", "jit_function_debug_frame.o"):

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "unwind/cfi_lookup.h"
+#include "unwind/jit_objects.h"
 #include "unwind/load/debug_file.h"
 #include "unwind/load/elf_file.h"
 #include "unwind/load/mapped_file.h"
@@ -20,9 +22,10 @@ namespace {
 // Chromium's, with 200 MB of code, would have 40.
 constexpr uint64_t kMaxDebugFrame = uint64_t{256} << 20;
 
-// Whether a section of the open file may be .debug_frame or .zdebug_frame: by
-// reading, which costs a tenth of mapping the file and its page faults.
-bool MayHaveDebugFrame(int fd) {
+// Whether the open file may have .debug_frame, .zdebug_frame or, if
+// `or_symbols`, a .symtab: by reading, which costs a tenth of mapping the file
+// and its page faults.
+bool MayHaveMore(int fd, bool or_symbols) {
   Elf64_Ehdr header;
   if (pread(fd, &header, sizeof(header), 0) != sizeof(header)) return false;
   std::array<Elf64_Shdr, 64> sections;
@@ -37,15 +40,17 @@ bool MayHaveDebugFrame(int fd) {
   if (names.sh_size > text.size()) return true;
   const ssize_t size = pread(fd, text.data(), names.sh_size,
                              static_cast<off_t>(names.sh_offset));
-  constexpr std::string_view kName = "debug_frame";
-  return size > 0 && memmem(text.data(), static_cast<size_t>(size),
-                            kName.data(), kName.size()) != nullptr;
+  const auto has = [&](std::string_view name) {
+    return size > 0 && memmem(text.data(), static_cast<size_t>(size),
+                              name.data(), name.size()) != nullptr;
+  };
+  return has("debug_frame") || (or_symbols && has(".symtab"));
 }
 
-bool MayHaveDebugFrame(const char* path) {
+bool MayHaveMore(const char* path, bool or_symbols) {
   const int fd = OpenBelow(path, "");
   if (fd < 0) return false;
-  const bool may_have = MayHaveDebugFrame(fd);
+  const bool may_have = MayHaveMore(fd, or_symbols);
   close(fd);
   return may_have;
 }
@@ -153,12 +158,41 @@ bool IsMostlyCovered(const LoadedModule& loaded) {
   return covered >= kPlaces * 3 / 4;
 }
 
+// Looks for GDB's descriptor among the symbols that no hash table has. Most are
+// told apart by type and size: their names are many times as much to read.
+void FindJitDescriptor(const ElfFile& elf, LoadedModule* loaded) {
+  constexpr std::string_view kName(kJitDescriptor, sizeof(kJitDescriptor));
+  for (size_t i = 1; i < elf.section_count(); ++i) {
+    const Elf64_Shdr section = elf.Section(i);
+    if (section.sh_type != SHT_SYMTAB) continue;
+    const auto symbols = elf.Contents(section);
+    const auto names = elf.Contents(elf.Section(section.sh_link));
+    if (!symbols || !names) return;
+    const std::span bytes = symbols->bytes;
+    for (size_t j = 0; j < bytes.size() / sizeof(Elf64_Sym); ++j) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, &bytes[j * sizeof(symbol)], sizeof(symbol));
+      const uint64_t name = symbol.st_name;
+      if (symbol.st_size == kJitDescriptorSize &&
+          ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
+          name + kName.size() <= names->bytes.size() &&
+          std::memcmp(&names->bytes[name], kName.data(), kName.size()) == 0) {
+        loaded->jit_descriptor = loaded->module.bias + symbol.st_value;
+        return;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void AddCfiFromFiles(LoadedModule* loaded) {
   const Module& module = loaded->module;
   const bool is_covered = IsMostlyCovered(*loaded);
-  if (module.is_vdso || (is_covered && !MayHaveDebugFrame(module.path))) return;
+  if (module.is_vdso ||
+      (is_covered && !MayHaveMore(module.path, module.is_main))) {
+    return;
+  }
   MappedFile file;
   ElfFile elf;
   if (file.Open(module.path) != 0 ||
@@ -166,6 +200,7 @@ void AddCfiFromFiles(LoadedModule* loaded) {
       !IsSameBuild(*loaded, file, elf)) {
     return;
   }
+  if (module.is_main) FindJitDescriptor(elf, loaded);
   if (loaded->source_count == 0) AddEhFrame(elf, loaded);
   if (AddDebugFrame(elf, loaded) || is_covered) return;
   DebugFile debug;

@@ -80,10 +80,10 @@ struct ThreadState {
   // and one of an audit. False: there is none.
   bool Reserve(uint32_t depth) {
     max_depth = depth;
-    const size_t bytes = kHandlerStackBytes +
-                         (depth + Memo::StorageFor(depth)) *
-                             sizeof(unwind::Frame) +
-                         depth * sizeof(NodeId);
+    const size_t bytes =
+        kHandlerStackBytes +
+        (depth + Memo::StorageFor(depth)) * sizeof(unwind::Frame) +
+        depth * sizeof(NodeId);
     if (memory.size() < bytes && !memory.Allocate(bytes)) return false;
     memo = Memo(memo_frames(), depth);
     return true;

@@ -33,7 +33,8 @@ class CodeReader {
 
   // The call that ends at `ra`.
   CallSite FindCallBefore(uint64_t ra) {
-    std::array<uint8_t, Arch::Code::kMaxCallSize> code;
+    std::array<uint8_t, Arch::kWordSize> code;  // read at once
+    static_assert(code.size() >= Arch::Code::kMaxCallSize);
     const unsigned failed_reads = failed_reads_;
     size_t size = code.size();
     if (ReadCode(ra - size, code) != size) {

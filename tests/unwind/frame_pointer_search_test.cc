@@ -40,7 +40,7 @@ class FramePointerSearchTest : public WalkTest {
   // As alloca() makes it: SP is lower than the prologue says.
   void HidePrologue() { PutPrologue(16); }
   void PutIndirectCall(uint64_t ra) {
-    const uint8_t code[7] = {0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0};
+    const uint8_t code[8] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0};
     memory_.PutBytes(ra - sizeof(code), code);
   }
 
@@ -121,7 +121,7 @@ TEST_F(FramePointerSearchTest, OtherwiseTakesTheFirstCallOfTheFunction) {
   EXPECT_EQ(Walk(), kFound);
   PutIndirectCall(kMain + 0x55);
   EXPECT_EQ(Walk(), kFound);
-  memory_.PutBytes(kMain + 0x55 - 7, std::vector<uint8_t>(7, 0x90));
+  memory_.PutBytes(kMain + 0x55 - 8, std::vector<uint8_t>(8, 0x90));
   EXPECT_EQ(Walk(), kFound);
 }
 

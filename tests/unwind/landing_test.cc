@@ -85,15 +85,15 @@ TEST_F(LandingTest, CallerThatDoesNotCallIsNone) {
 
 TEST_F(LandingTest, CallerByAPointerIsAGuess) {
   memory_.PutWord(kStack, kException);
-  const uint8_t call_rax[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0};
-  memory_.PutBytes(kMiddle + 0x35 - 7, call_rax);
+  const uint8_t call_rax[8] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0};
+  memory_.PutBytes(kMiddle + 0x35 - sizeof(call_rax), call_rax);
   EXPECT_EQ(Walk(), "leaf+4! middle+53? main+5 start+5: root");
 }
 
 TEST_F(LandingTest, CallerByAWordThatIsKnownIsChecked) {
   memory_.PutWord(kStack, kException);
-  const uint8_t call_word[] = {0x90, 0xff, 0x15, 0, 0, 0, 0};
-  memory_.PutBytes(kMiddle + 0x35 - 7, call_word);
+  const uint8_t call_word[8] = {0x90, 0x90, 0xff, 0x15, 0, 0, 0, 0};
+  memory_.PutBytes(kMiddle + 0x35 - sizeof(call_word), call_word);
   memory_.PutWord(kMiddle + 0x35, kLeaf);
   EXPECT_EQ(Walk(), "leaf+4! middle+53 main+5 start+5: root");
   memory_.PutWord(kMiddle + 0x35, kHandler);

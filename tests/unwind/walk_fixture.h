@@ -154,9 +154,9 @@ class WalkTest : public testing::Test {
   // A call of `target` whose return address is `ra`.
   void PutCall(uint64_t ra, uint64_t target) {
     const auto displacement = static_cast<uint32_t>(target - ra);
-    uint8_t code[7] = {0x90, 0x90, 0xe8};
-    std::memcpy(&code[3], &displacement, 4);
-    memory_.PutBytes(ra - 7, code);
+    uint8_t code[8] = {0x90, 0x90, 0x90, 0xe8};
+    std::memcpy(&code[4], &displacement, 4);
+    memory_.PutBytes(ra - sizeof(code), code);
   }
 
   // In front of the stack's return addresses.

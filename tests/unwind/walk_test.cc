@@ -248,8 +248,8 @@ TEST_F(WalkTest, FramePointerIsNoGuessBelowAReturnAddressAtTheStackPointer) {
 TEST_F(WalkTest, CallThroughABadPointerIsGuessed) {
   start_.Set(kRip, 0);
   PutStack({kMiddle + 5, 2, kMain + 5, 3, kStart + 5});
-  const uint8_t call_rax[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0};
-  memory_.PutBytes(kMiddle + 5 - 7, call_rax);
+  const uint8_t call_rax[8] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0};
+  memory_.PutBytes(kMiddle + 5 - sizeof(call_rax), call_rax);
   EXPECT_EQ(Walk(), "0! middle+5? main+5 start+5: root");
 }
 

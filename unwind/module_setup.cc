@@ -100,13 +100,22 @@ void Complete(StartupObject* object, bool is_static, AddSources add_from_files,
   DescribeUnwindData(add_from_files, &loaded);
 }
 
-// Few, and nearly sorted the other way round.
-void SortByStart(std::span<LoadedModule> modules) {
-  for (size_t i = 1; i < modules.size(); ++i) {
-    for (size_t j = i;
-         j > 0 && modules[j].module.start < modules[j - 1].module.start; --j) {
-      std::swap(modules[j], modules[j - 1]);
+struct Place {
+  uint64_t start;
+  const StartupObject* object;
+};
+
+// By insertion, and the list comes from its end: the kernel maps each library
+// below the one before. Places and not modules are moved, which are twenty
+// times as large: all of 2,000 took a tenth of a second.
+void SortByStart(std::span<Place> places) {
+  for (size_t i = 1; i < places.size(); ++i) {
+    const Place place = places[i];
+    size_t j = i;
+    for (; j > 0 && place.start < places[j - 1].start; --j) {
+      places[j] = places[j - 1];
     }
+    places[j] = place;
   }
 }
 
@@ -130,23 +139,28 @@ bool TakeModuleSnapshot(AddSources add_from_files, ModuleSnapshot* snapshot) {
   dl_iterate_phdr(AddObject, &list);
   const auto objects = list.room.first(list.count);
   if (!objects.empty()) objects[0].loaded.module.is_main = true;
-  const size_t pinned = MarkNeeded(objects);
+  size_t pinned = 0;
+  if (!MarkNeeded(objects, &pinned)) return false;
 
+  const auto places = MapArray<Place>(objects.size() + 1);
   const auto modules = MapArray<LoadedModule>(objects.size() + 1);
   const auto starts = MapArray<uint64_t>(objects.size() + 1);
-  if (modules.empty() || starts.empty()) return false;
+  if (places.empty() || modules.empty() || starts.empty()) return false;
   size_t count = 0;
   const bool is_static = !objects.empty() && !objects[0].has_interpreter;
-  for (size_t i = 0; i < objects.size(); ++i) {
+  for (size_t i = objects.size(); i-- > 0;) {
     Module& module = objects[i].loaded.module;
     module.is_vdso = Covers(module, getauxval(AT_SYSINFO_EHDR));
     const bool is_loader = Covers(module, getauxval(AT_BASE));
     if (i >= pinned && !module.is_vdso && !is_loader) continue;
     Complete(&objects[i], is_static, add_from_files, paths);
-    modules[count++] = objects[i].loaded;
+    places[count++] = {module.start, &objects[i]};
   }
-  SortByStart(modules.first(count));
-  for (size_t i = 0; i < count; ++i) starts[i] = modules[i].module.start;
+  SortByStart(places.first(count));
+  for (size_t i = 0; i < count; ++i) {
+    starts[i] = places[i].start;
+    modules[i] = places[i].object->loaded;
+  }
   *snapshot = ModuleSnapshot(modules.first(count), starts.first(count));
   return true;
 }

@@ -27,9 +27,10 @@ struct StartupObject {
 // Not async-signal-safe: for objects that cannot go away meanwhile.
 bool DescribeObject(const dl_phdr_info& info, StartupObject* object);
 
-// Marks objects[0], the program, and all that it needs; gives the number of
-// objects up to the last one that is marked.
-size_t MarkNeeded(std::span<StartupObject> objects);
+// Marks objects[0], the program, and all that it needs; *count is the number of
+// objects up to the last one that is marked. False: no memory.
+// Not async-signal-safe: as DescribeObject().
+[[nodiscard]] bool MarkNeeded(std::span<StartupObject> objects, size_t* count);
 
 }  // namespace unspool::unwind
 

@@ -108,6 +108,17 @@ Problem WriteTo(const UniqueFd& fd, std::span<const uint8_t> spool,
   return sink.Flush() ? Problem{} : CannotWrite(name.text, errno);
 }
 
+// As rename(2), but that ext4 does not write `from` to the disk at once, which
+// it does where a file is replaced (ext4(5), auto_da_alloc): the program's exit
+// would wait for it, up to a millisecond. After a power failure the file may be
+// empty.
+bool Replace(const char* from, const char* to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0) {
+    return unlink(from) == 0;
+  }
+  return rename(from, to) == 0;  // nothing is there, or it cannot be exchanged
+}
+
 }  // namespace
 
 Problem CheckOutput(OutputName* name) {
@@ -146,7 +157,7 @@ Problem WriteProfile(std::span<const uint8_t> spool, uint64_t end_monotonic_ns,
                   temporary,
                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666)),
               spool, end_monotonic_ns, name);
-  if (problem.ok() && rename(temporary, name.text) != 0) {
+  if (problem.ok() && !Replace(temporary, name.text)) {
     problem = CannotWrite(name.text, errno);
   }
   if (!problem.ok()) unlink(temporary);

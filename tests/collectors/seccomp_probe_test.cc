@@ -67,6 +67,8 @@ TEST_F(SeccompProbeTest, FindsWhatAFilterRefusesOrKillsFor) {
        Bit(OptionalCall::kFiles)},
       {"renaming killed", SYS_rename, SECCOMP_RET_KILL_PROCESS,
        Bit(OptionalCall::kFiles)},
+      {"exchanging killed", SYS_renameat2, SECCOMP_RET_KILL_PROCESS,
+       Bit(OptionalCall::kFiles)},
       {"name killed", SYS_prctl, SECCOMP_RET_KILL_PROCESS,
        Bit(OptionalCall::kThreadName)},
       {"three at once", SYS_gettid, SECCOMP_RET_KILL_PROCESS,

@@ -23,6 +23,12 @@ void ExpectAllArePinned() {
   ModuleSnapshot snapshot;
   ASSERT_TRUE(TakeModuleSnapshot(nullptr, &snapshot));
   EXPECT_GT(snapshot.count(), kModules);
+  for (ModuleId id = 1; id < snapshot.count(); ++id) {
+    const Module& before = snapshot.Get(id - 1)->module;
+    const Module& module = snapshot.Get(id)->module;
+    ASSERT_LE(before.end, module.start);
+    EXPECT_EQ(snapshot.Find(module.start), id);
+  }
   // libc comes last in the loader's order.
   EXPECT_NE(snapshot.Find(reinterpret_cast<uint64_t>(&std::getenv)), kNoModule);
 }

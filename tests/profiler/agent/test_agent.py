@@ -122,6 +122,14 @@ class TotalsTest(AgentCase):
             self.assertEqual(len(sample.frames), 3)  # and the pseudo-frame
             self.assertEqual(sample.names[-1], "[truncated: depth]")
 
+    def test_a_profile_that_is_there_is_replaced(self):
+        with open(self.output, "w", encoding="ascii") as file:
+            file.write("old")
+        run = self.profiled(["/bin/true"])
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertEqual(pprof_decode.load(self.output).period, PERIOD_NS)
+        self.assertEqual(self.files(), ["p.pb.gz"])
+
     def test_plain_ending_is_not_compressed(self):
         path = os.path.join(self.dir, "p.pb")
         self.profiled([program("spinner"), "100"], OUTPUT=path)

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "collectors/mapping.h"
-#include "collectors/spool/spool_format.h"
+#include "collectors/spool/stack_tree.h"
 #include "collectors/spool/thread_log.h"
 #include "collectors/stack_bounds.h"
 #include "collectors/task_list.h"
@@ -83,7 +83,7 @@ struct ThreadState {
     const size_t bytes =
         kHandlerStackBytes +
         (depth + Memo::StorageFor(depth)) * sizeof(unwind::Frame) +
-        depth * sizeof(NodeId);
+        depth * sizeof(PathNode);
     if (memory.size() < bytes && !memory.Allocate(bytes)) return false;
     memo = Memo(memo_frames(), depth);
     return true;
@@ -98,9 +98,9 @@ struct ThreadState {
     return {audit_frames().data() + max_depth, Memo::StorageFor(max_depth)};
   }
   // Of the last stack, outermost first: next to where that one's frames are.
-  std::span<NodeId> nodes() const {
+  std::span<PathNode> nodes() const {
     const std::span<unwind::Frame> frames = memo_frames();
-    return {reinterpret_cast<NodeId*>(frames.data() + frames.size()),
+    return {reinterpret_cast<PathNode*>(frames.data() + frames.size()),
             max_depth};
   }
 };

@@ -116,19 +116,30 @@ bool SpoolWriter::FindOrAddBias(unwind::ModuleId id, uint64_t* bias) {
 }
 
 NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
-                             unwind::WalkEnd end, std::span<NodeId> nodes,
+                             unwind::WalkEnd end, std::span<PathNode> nodes,
                              size_t known) {
+  constexpr size_t kAtOnce = 16;
+  PathNode unkept[kAtOnce];
   // Where there was no room, there may be now.
-  while (known != 0 && nodes[known - 1] == 0) --known;
-  NodeId node = known == 0 ? RootNode(end) : nodes[known - 1];
-  for (size_t i = known; i < frames.size(); ++i) {
-    if (node != 0) node = AddFrame(node, frames[frames.size() - 1 - i]);
-    if (!nodes.empty()) nodes[i] = node;
+  while (known != 0 && nodes[known - 1].id == 0) --known;
+  PathNode caller = known == 0 ? StackTree::Root(end) : nodes[known - 1];
+  auto left = frames.first(frames.size() - known);
+  while (!left.empty()) {
+    const size_t count = left.size() < kAtOnce ? left.size() : kAtOnce;
+    const auto path = nodes.empty()
+                          ? std::span(unkept).first(count)
+                          : nodes.subspan(frames.size() - left.size(), count);
+    for (size_t i = 0; i < count; ++i) {
+      SetFrame(left[left.size() - 1 - i], &path[i]);
+    }
+    stacks_.FindOrAdd(chunks_, caller, path);
+    caller = path.back();
+    left = left.first(left.size() - count);
   }
-  return node;
+  return caller.id;
 }
 
-NodeId SpoolWriter::AddFrame(NodeId caller, const unwind::Frame& frame) {
+void SpoolWriter::SetFrame(const unwind::Frame& frame, PathNode* node) {
   uint32_t module =
       (frame.exact ? kNodeExact : 0) | (frame.guessed ? kNodeGuessed : 0);
   uint64_t offset = frame.pc;
@@ -139,7 +150,8 @@ NodeId SpoolWriter::AddFrame(NodeId caller, const unwind::Frame& frame) {
   } else {
     module |= kNodeNoModule;
   }
-  return stacks_.FindOrAdd(chunks_, caller, module, offset);
+  node->offset = offset;
+  node->module_and_flags = module;
 }
 
 bool SpoolWriter::AddSample(ThreadLog& log, SampleKind kind, NodeId stack,

@@ -117,7 +117,7 @@ class SpoolWriter {
   // nodes; the first `known` are there already, from a stack that ended in the
   // same way.
   NodeId AddStack(std::span<const unwind::Frame> frames, unwind::WalkEnd end,
-                  std::span<NodeId> nodes, size_t known);
+                  std::span<PathNode> nodes, size_t known);
 
   // Adds one sample of `weight` to (kind, stack) of this thread; false: no room
   // (call AddLoss). Async-signal-safe; only the thread that owns `log`, and not
@@ -139,7 +139,7 @@ class SpoolWriter {
  private:
   void Reset(bool unmap);
   void AddProgram();
-  NodeId AddFrame(NodeId caller, const unwind::Frame& frame);
+  void SetFrame(const unwind::Frame& frame, PathNode* node);
   bool FindOrAddBias(unwind::ModuleId id, uint64_t* bias);
   ThreadRecord* FindOrAddRecord(ThreadLog& log);
   ThreadRecord* TakeOver(ThreadLog& log);

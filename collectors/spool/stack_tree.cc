@@ -15,13 +15,13 @@ constexpr uint32_t TagOf(uint64_t hash) {
   return static_cast<uint32_t>(hash >> 32) & ~kIdMask;
 }
 
-// The parent comes in last and by one multiplication: it is what the search for
-// the caller has just found, so all else is computed meanwhile. A product's
-// high half depends on all bits; the fold brings it down to where windows look.
-uint64_t HashNode(const StackNode& node) {
-  const uint64_t frame = node.offset * 0xbf58476d1ce4e5b9u ^
-                         node.module_and_flags * 0x94d049bb133111ebu;
-  const uint64_t hash = frame ^ node.parent * 0x9e3779b97f4a7c15u;
+// By frames alone, not by the parent's id: so it is known where to look for all
+// frames of a stack before one was found. A product's high half depends on all
+// bits; the fold brings it down to where windows look.
+uint64_t HashFrame(uint64_t parent, const PathNode& frame) {
+  const uint64_t own = frame.offset * 0xbf58476d1ce4e5b9u ^
+                       frame.module_and_flags * 0x94d049bb133111ebu;
+  const uint64_t hash = (parent ^ own) * 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 32);
 }
 
@@ -37,19 +37,61 @@ void StackTree::MapAll() {
   chunk_pages_.FindOrMap(kMaxChunks);
 }
 
-uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint32_t parent,
-                              uint32_t module_and_flags, uint64_t offset) {
-  const StackNode key{parent, module_and_flags, offset};
-  const uint64_t hash = HashNode(key);
+void StackTree::FindOrAdd(ChunkAllocator& chunks, PathNode parent,
+                          std::span<PathNode> path) {
+  uint64_t hash = parent.hash;
+  for (PathNode& frame : path) {
+    hash = HashFrame(hash, frame);
+    frame.hash = hash;
+  }
+  if (path.size() > 1) Prefetch(chunks, path);
+  NodeId id = parent.id;
+  for (PathNode& frame : path) {
+    if (id != 0) {
+      id = FindOrAdd(chunks, frame.hash,
+                     {id, frame.module_and_flags, frame.offset});
+    }
+    frame.id = id;
+  }
+}
+
+// The index and the nodes of a large program are in no cache by the next tick:
+// what all frames need is asked for before the first is waited for.
+void StackTree::Prefetch(const ChunkAllocator& chunks,
+                         std::span<const PathNode> path) const {
+  size_t level_count = 0;
+  while (level_count < kMaxLevels && levels_[level_count].Find() != nullptr) {
+    const uint32_t* level = levels_[level_count].Find();
+    for (const PathNode& frame : path) {
+      __builtin_prefetch(level + WindowOf(frame.hash, level_count));
+    }
+    ++level_count;
+  }
+  // Most nodes are on the last level: of what lies on others, the slot is all
+  // that is asked for.
+  if (level_count < 2) return;
+  const uint32_t* level = levels_[level_count - 1].Find();
+  for (const PathNode& frame : path) {
+    const uint32_t* slots = level + WindowOf(frame.hash, level_count - 1);
+    for (uint32_t j = 0; j < kWindowSlots; ++j) {
+      const uint32_t slot = LoadAcquire(slots[j]);  // invariant 2
+      if (slot == 0) break;
+      if ((slot & ~kIdMask) == TagOf(frame.hash)) {
+        __builtin_prefetch(NodeAt(chunks, slot & kIdMask));
+        break;
+      }
+    }
+  }
+}
+
+uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint64_t hash,
+                              const StackNode& key) {
   const uint32_t tag = TagOf(hash);
   uint32_t added = 0;  // ours, not yet in the index
   for (size_t i = 0; i < kMaxLevels; ++i) {
     uint32_t* level = Level(i);
     if (level == nullptr) return 0;
-    // Each level looks at other bits, so that keys that share a window part.
-    const uint64_t window_mask = LevelSlots(i) / kWindowSlots - 1;
-    const uint64_t window = (hash >> (i * 7)) & window_mask;
-    uint32_t* slots = level + window * kWindowSlots;
+    uint32_t* slots = level + WindowOf(hash, i);
     for (uint32_t j = 0; j < kWindowSlots; ++j) {
       uint32_t slot = LoadAcquire(slots[j]);  // invariant 2
       if (slot == 0) {

@@ -22,12 +22,22 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "collectors/spool/chunk_allocator.h"
 #include "collectors/spool/lazy_table.h"
 #include "collectors/spool/spool_format.h"
+#include "unwind/frame.h"
 
 namespace unspool::collectors {
+
+// A frame of a stack, and the node of it and all frames outside of it.
+struct PathNode {
+  uint64_t offset = 0;
+  uint32_t module_and_flags = 0;
+  NodeId id = 0;      // 0: there was no room
+  uint64_t hash = 0;  // of the frames from the root to this one
+};
 
 class StackTree {
  public:
@@ -40,12 +50,17 @@ class StackTree {
   // As ChunkAllocator::Reset.
   void Reset(bool unmap);
 
-  // The id of the node {parent, module_and_flags, offset}, added if new; 0: no
-  // room, or no memory for the index. Wait-free but for the calls that populate
-  // a new chunk and map a new level.
-  // Async-signal-safe; any number of threads.
-  uint32_t FindOrAdd(ChunkAllocator& chunks, uint32_t parent,
-                     uint32_t module_and_flags, uint64_t offset);
+  // What stands for the end of a walk, as the parent of outermost frames.
+  static PathNode Root(unwind::WalkEnd end) {
+    return {.id = RootNode(end), .hash = RootNode(end)};
+  }
+
+  // Fills in id and hash of `path`, frames that follow `parent` inward; those
+  // that are new are added. Ids are 0 from where there is no room, or no memory
+  // for the index. Wait-free but for the calls that populate a new chunk and
+  // map a new level. Async-signal-safe; any number of threads.
+  void FindOrAdd(ChunkAllocator& chunks, PathNode parent,
+                 std::span<PathNode> path);
 
  private:
   static constexpr size_t kMaxLevels = 5;
@@ -57,6 +72,17 @@ class StackTree {
   }
   static constexpr uint64_t kMaxChunks = kMaxNodes / NodesPerChunk(1) + 2;
 
+  // Of level `level` for a hash: each looks at other bits, so that keys that
+  // share a window part.
+  static uint64_t WindowOf(uint64_t hash, size_t level) {
+    const uint64_t mask = LevelSlots(level) / kWindowSlots - 1;
+    return ((hash >> (level * 7)) & mask) * kWindowSlots;
+  }
+
+  void Prefetch(const ChunkAllocator& chunks,
+                std::span<const PathNode> path) const;
+  uint32_t FindOrAdd(ChunkAllocator& chunks, uint64_t hash,
+                     const StackNode& key);
   // As LazyTable::FindOrMap.
   uint32_t* Level(size_t level);
   uint32_t Add(ChunkAllocator& chunks, const StackNode& node);

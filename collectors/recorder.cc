@@ -51,6 +51,23 @@ void Recorder::AddThread(ThreadState& thread, int32_t tid) {
   thread.memo.Forget();  // its nodes may be another image's
 }
 
+// Inlined: the deepest path of a tick leads through it.
+[[gnu::always_inline]] inline bool Recorder::AddSample(const Capture& capture,
+                                                       SampleKind kind,
+                                                       uint64_t weight) {
+  ThreadState& thread = *capture.thread;
+  const unwind::WalkResult walk = unwinder_->Walk(
+      capture.registers, capture.stack, thread.scratch, thread.memo);
+  const std::span<const unwind::Frame> frames =
+      thread.memo.frames().first(walk.depth);
+  const NodeId stack =
+      IsAuditDue(thread)
+          ? AddAudited(capture, frames, walk.end)
+          : writer_->AddStack(frames, walk.end,
+                              thread.nodes().first(walk.depth), walk.same);
+  return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
+}
+
 void Recorder::Record(const Capture& capture, SampleKind kind,
                       uint64_t weight) {
   ThreadState& thread = *capture.thread;
@@ -67,21 +84,6 @@ void Recorder::Record(const Capture& capture, SampleKind kind,
   } else {
     RecordLoss(thread, LossCause::kFull, weight);
   }
-}
-
-bool Recorder::AddSample(const Capture& capture, SampleKind kind,
-                         uint64_t weight) {
-  ThreadState& thread = *capture.thread;
-  const unwind::WalkResult walk = unwinder_->Walk(
-      capture.registers, capture.stack, thread.scratch, thread.memo);
-  const std::span<const unwind::Frame> frames =
-      thread.memo.frames().first(walk.depth);
-  const NodeId stack =
-      IsAuditDue(thread)
-          ? AddAudited(capture, frames, walk.end)
-          : writer_->AddStack(frames, walk.end,
-                              thread.nodes().first(walk.depth), walk.same);
-  return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
 }
 
 NodeId Recorder::AddAudited(const Capture& capture,

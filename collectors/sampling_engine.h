@@ -137,7 +137,6 @@ class SamplingEngine {
   // False: not a tick of ours.
   bool HandleTick(const siginfo_t& info, const ucontext_t& context);
   static void RunTick(void* call);
-  void Record(ThreadState& thread, const TickCall& call);
   uint64_t WeightNs(ThreadState& thread, const siginfo_t& info) const;
   uint64_t PeriodsNs(const siginfo_t& info) const;
   void StartEventIfWanted(ThreadState& thread);

@@ -91,7 +91,10 @@ void SamplingEngine::RunTick(void* argument) {
   const bool is_timed = TickBrake::MayBeLong(thread.memo.frames().size()) &&
                         IsAllowed(OptionalCall::kThreads);
   const uint64_t begin_ns = is_timed ? OwnCpuNs() : 0;
-  engine.Record(thread, call);
+  const Capture capture = {
+      &thread, unwind::Registers::FromUcontext(*call.context), thread.stack};
+  engine.recorder_->Record(capture, SampleKind::kCpu,
+                           engine.WeightNs(thread, *call.info));
   if (is_timed) thread.brake.Note(OwnCpuNs() - begin_ns);
   engine.StartEventIfWanted(thread);
   timespec now;
@@ -100,12 +103,6 @@ void SamplingEngine::RunTick(void* argument) {
   engine.recorder_->NoteTime(now_s * kNsPerSecond +
                              static_cast<uint64_t>(now.tv_nsec));
   engine.ScanIfDue(now_s);
-}
-
-void SamplingEngine::Record(ThreadState& thread, const TickCall& call) {
-  const Capture capture = {
-      &thread, unwind::Registers::FromUcontext(*call.context), thread.stack};
-  recorder_->Record(capture, SampleKind::kCpu, WeightNs(thread, *call.info));
 }
 
 // The thread's clock beside timers only: it costs a system call.

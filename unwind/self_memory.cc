@@ -48,7 +48,9 @@ void SetCopyingAllowed(bool is_allowed) {
   is_copying_allowed.store(is_allowed, std::memory_order_relaxed);
 }
 
-bool SelfMemory::IsPinnedCode(uint64_t address, size_t size) {
+// Inlined: its stack would be on top of the deepest.
+[[gnu::always_inline]] inline bool SelfMemory::IsPinnedCode(uint64_t address,
+                                                            size_t size) {
   const auto is_in_code = [&] {
     const uint64_t offset = address - code_start_;
     return offset < code_size_ && size <= code_size_ - offset;

@@ -55,11 +55,11 @@ std::optional<EhFrameHdrEntry> ReadEhFrameHdrEntry(Source& source,
   return entry;
 }
 
-// The number of entries among `entries`, pairs of 4-byte numbers, whose first
-// is at most `pc`, by binary search; they and `pc` are relative to the header.
-// As everywhere, a stored 0 is a null pointer. Async-signal-safe.
+// The number of entries among `entries`, pairs of 4-byte numbers relative to
+// `base`, whose first is at most `pc`, by binary search. As everywhere, a
+// stored 0 is a null pointer. Async-signal-safe.
 inline uint64_t CountRelativeUpTo(std::span<const uint8_t> entries,
-                                  int64_t pc) {
+                                  uint64_t base, uint64_t pc) {
   constexpr size_t kEntrySize = 8;
   uint64_t low = 0;
   uint64_t high = entries.size() / kEntrySize;
@@ -67,7 +67,7 @@ inline uint64_t CountRelativeUpTo(std::span<const uint8_t> entries,
     const uint64_t middle = low + (high - low) / 2;
     int32_t begin = 0;
     std::memcpy(&begin, &entries[middle * kEntrySize], sizeof(begin));
-    if (begin <= pc || begin == 0) {
+    if (begin == 0 || base + static_cast<uint64_t>(int64_t{begin}) <= pc) {
       low = middle + 1;
     } else {
       high = middle;
@@ -94,8 +94,7 @@ uint64_t CountEntriesUpTo(Source& source, const EhFrameHdr& header,
     if (is_usual && left <= kMaxWindow) {
       const auto entries = source.Window(header.table + low * entry_size, left);
       if (entries.size() == left) {
-        return low + CountRelativeUpTo(
-                         entries, static_cast<int64_t>(pc - header.address));
+        return low + CountRelativeUpTo(entries, header.address, pc);
       }
     }
     const uint64_t middle = low + (high - low) / 2;

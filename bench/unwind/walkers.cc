@@ -75,6 +75,10 @@ const std::array<const Walker*, 8> kWalkers = {
     &kUnspool, &kFramePointer, &kUnwBacktrace, &kUnwStep,
     &kLibgcc,  &kGlibc,        &kAbseil,       &kLibdw};
 
+[[gnu::noipa]] uint64_t BehindCall() {
+  return reinterpret_cast<uint64_t>(__builtin_return_address(0));
+}
+
 void InitThread() {
   pthread_attr_t attributes;
   void* low = nullptr;

@@ -41,22 +41,25 @@ extern const Walker kLibdw;
 
 extern const std::array<const Walker*, 8> kWalkers;
 
+// Where it returns to: in the calling function, behind a call.
+uint64_t BehindCall();
+
 // Registers of the calling function in `context`, as far as functions preserve
-// them.
+// them; the PC may be taken for a return address.
 [[gnu::always_inline]] inline void CaptureContext(ucontext_t& context) {
   const unwind::Registers here = unwind::Registers::Here();
   greg_t* const to = context.uc_mcontext.gregs;
   for (const auto& [from, index] :
-       std::array<std::array<int, 2>, 8>{{{3, REG_RBX},
+       std::array<std::array<int, 2>, 7>{{{3, REG_RBX},
                                           {6, REG_RBP},
                                           {7, REG_RSP},
                                           {12, REG_R12},
                                           {13, REG_R13},
                                           {14, REG_R14},
-                                          {15, REG_R15},
-                                          {16, REG_RIP}}}) {
+                                          {15, REG_R15}}}) {
     to[index] = static_cast<greg_t>(here.Get(static_cast<size_t>(from)));
   }
+  to[REG_RIP] = static_cast<greg_t>(BehindCall());
 }
 
 // Notes the calling thread's stack bounds for our walker. Once per thread.

@@ -62,8 +62,9 @@ TEST_P(EventEngineTest, SumOfWeightsIsTheCpuTimeOfEachThread) {
               static_cast<double>(other_ns),
               kOnePercent * static_cast<double>(other_ns) + kSlackNs);
 #if !defined(__SANITIZE_THREAD__)
-  // 800 and 400 are nominal; timers give a quarter or less.
-  const uint64_t least = kind == Engine::kTimer ? 20 : 300;
+  // 800 and 400 are nominal; timers give a quarter or less, on a CPU that
+  // others use a fortieth was seen.
+  const uint64_t least = kind == Engine::kTimer ? 8 : 300;
   EXPECT_GT(own.samples, least);
   EXPECT_GT(sums[other_tid].samples, least / 2);
 #else

@@ -13,7 +13,7 @@
 namespace unspool::exporters {
 namespace {
 
-constexpr double kLeastShare = 0.005;  // of the total, for a line of its own
+constexpr double kLeastShare = 0.005;  // of what the tree shows, for a line
 constexpr size_t kMaxIndent = 24;      // columns; of deeper ones the level
 constexpr size_t kShownIndent = 16;    // stands in front of so many
 
@@ -111,7 +111,8 @@ class TreeWriter {
     const std::vector<uint32_t> children = calls_.ChildrenByWeight(visit.node);
     size_t shown = 0;
     while (shown < children.size() &&
-           columns_.Share(calls_.weight[children[shown]]) >= kLeastShare) {
+           static_cast<double>(calls_.weight[children[shown]]) >=
+               kLeastShare * static_cast<double>(calls_.weight[0])) {
       ++shown;
     }
     Visit rest = {.node = 0, .mark = "+ ", .indent = visit.below};

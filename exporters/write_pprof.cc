@@ -73,6 +73,24 @@ absl::Status Close(int fd, const std::string& path, absl::Status status) {
   return absl::ErrnoToStatus(errno, path);
 }
 
+// Those of the file that has the name, as it may be for few to read; else those
+// of any new file of the user.
+mode_t PermissionsFor(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+    return info.st_mode & 0777;
+  }
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+absl::Status SetPermissions(int fd, const std::string& path) {
+  return fchmod(fd, PermissionsFor(path)) == 0
+             ? absl::OkStatus()
+             : absl::ErrnoToStatus(errno, path);
+}
+
 // Renders into a new file "`path`.tmpXXXXXX" and gives it the name `path`. No
 // signal ends the program meanwhile.
 absl::Status WriteFileAndRename(const std::string& path, const Render& render) {
@@ -80,13 +98,8 @@ absl::Status WriteFileAndRename(const std::string& path, const Render& render) {
   std::string temporary = path + ".tmpXXXXXX";
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
-  // mkostemp made it 0600; a profile is as readable as any file of the user.
-  const mode_t mask = umask(0);
-  umask(mask);
   absl::Status status = WriteAll(fd, render, path);
-  if (status.ok() && fchmod(fd, 0666 & ~mask) != 0) {
-    status = absl::ErrnoToStatus(errno, path);
-  }
+  if (status.ok()) status = SetPermissions(fd, path);
   status = Close(fd, path, status);
   if (status.ok()) return Rename(temporary, path);
   unlink(temporary.c_str());
@@ -97,6 +110,7 @@ absl::Status WriteNewFile(const std::string& path, const Render& render) {
   const int fd = OpenUnnamed(path);
   if (fd < 0) return WriteFileAndRename(path, render);
   absl::Status status = WriteAll(fd, render, path);
+  if (status.ok()) status = SetPermissions(fd, path);
   if (status.ok()) status = NameFile(fd, path);
   return Close(fd, path, status);
 }

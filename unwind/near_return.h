@@ -7,11 +7,13 @@
 // no return address tells that.
 //
 // Unlike ReturnSearch it needs no more than a few bytes of code, no memory, and
-// gives up on whatever could make it wrong: what it finds is no guess.
+// gives up on whatever could make it wrong. Where it differs from unwind data
+// it still may be: of code that pushes an address to return to, and says so.
 
 #ifndef UNSPOOL_UNWIND_NEAR_RETURN_H_
 #define UNSPOOL_UNWIND_NEAR_RETURN_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,6 +27,8 @@ namespace unspool::unwind {
 struct StackPlace {
   uint8_t base = 0;  // SP or FP
   int64_t offset = 0;
+
+  bool operator==(const StackPlace&) const = default;
 };
 
 // One search. All members are async-signal-safe.
@@ -45,18 +49,22 @@ class NearReturn {
     const size_t near =
         code_.size() < kMaxDistance ? code_.size() : kMaxDistance;
     if (!Arch::Code::MayReturn(code_.first(near))) return std::nullopt;
-    if (Follow()) return way_.place;
-    // Of two sides of a branch both lead to a return, or jump to a function.
-    if (!has_branch_) return std::nullopt;
-    has_branch_ = false;
-    way_ = branch_;
-    return Follow() ? std::optional(way_.place) : std::nullopt;
+    // Of a branch both sides lead to one place, as far as they can be followed.
+    std::optional<StackPlace> found;
+    while (way_count_ != 0) {
+      way_ = ways_[--way_count_];
+      if (!Follow()) continue;
+      if (found && *found != way_.place) return std::nullopt;
+      found = way_.place;
+    }
+    return has_more_ways_ ? std::nullopt : found;
   }
 
  private:
   using Kind = Instruction::Kind;
 
-  static constexpr unsigned kMaxInstructions = 16;
+  static constexpr unsigned kMaxInstructions = 16;  // of one way
+  static constexpr size_t kMaxWays = 4;             // still to be followed
 
   struct Way {
     size_t at = 0;                      // the next instruction
@@ -66,8 +74,7 @@ class NearReturn {
 
   // To a return, over branches. False if there is none, or not this way.
   bool Follow() {
-    for (; instructions_left_ != 0 && way_.at < code_.size();
-         --instructions_left_) {
+    for (unsigned i = 0; i < kMaxInstructions && way_.at < code_.size(); ++i) {
       const Instruction now = Arch::Code::Decode(code_.subspan(way_.at));
       way_.at += now.size;
       switch (now.kind) {
@@ -78,10 +85,7 @@ class NearReturn {
           // A call in place of the return, if an epilogue precedes it.
           return way_.place.base != Arch::kSp || way_.place.offset > 0;
         case Kind::kBranch:
-          if (now.value <= 0) break;
-          branch_ = way_;
-          branch_.at += static_cast<size_t>(now.value);
-          has_branch_ = true;
+          if (now.value > 0) AddWay(static_cast<size_t>(now.value));
           break;
         case Kind::kJump:
           if (now.value <= 0) return false;
@@ -93,6 +97,15 @@ class NearReturn {
       }
     }
     return false;
+  }
+
+  // The other side of a branch, `distance` further on.
+  void AddWay(size_t distance) {
+    has_more_ways_ = has_more_ways_ || way_count_ == kMaxWays;
+    if (has_more_ways_) return;
+    Way& way = ways_[way_count_++];
+    way = way_;
+    way.at += distance;
   }
 
   // False: what it does to SP is not followed, or it may not go on.
@@ -147,10 +160,10 @@ class NearReturn {
   }
 
   std::span<const uint8_t> code_;
-  unsigned instructions_left_ = kMaxInstructions;
   Way way_;
-  Way branch_;  // the last one forward, taken
-  bool has_branch_ = false;
+  std::array<Way, kMaxWays> ways_;
+  size_t way_count_ = 1;
+  bool has_more_ways_ = false;
 };
 
 }  // namespace unspool::unwind

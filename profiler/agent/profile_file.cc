@@ -108,6 +108,18 @@ Problem WriteTo(const UniqueFd& fd, std::span<const uint8_t> spool,
   return sink.Flush() ? Problem{} : CannotWrite(name.text, errno);
 }
 
+// The temporary file, for whom the one that it replaces is for.
+UniqueFd OpenTemporary(const char* temporary, const char* replaced) {
+  UniqueFd fd(open(temporary,
+                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+  constexpr mode_t kPermissions = 0777;
+  struct stat old;
+  if (fd.is_valid() && lstat(replaced, &old) == 0 && S_ISREG(old.st_mode)) {
+    fchmod(fd.get(), old.st_mode & kPermissions);
+  }
+  return fd;
+}
+
 // As rename(2), but that ext4 does not write `from` to the disk at once, which
 // it does where a file is replaced (ext4(5), auto_da_alloc): the program's exit
 // would wait for it, up to a millisecond. After a power failure the file may be
@@ -152,11 +164,8 @@ Problem WriteProfile(std::span<const uint8_t> spool, uint64_t end_monotonic_ns,
     return CannotWrite(name.text, ENAMETOOLONG);
   }
   unlink(temporary);  // of a process with our number that was killed here
-  Problem problem =
-      WriteTo(UniqueFd(open(
-                  temporary,
-                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666)),
-              spool, end_monotonic_ns, name);
+  Problem problem = WriteTo(OpenTemporary(temporary, name.text), spool,
+                            end_monotonic_ns, name);
   if (problem.ok() && !Replace(temporary, name.text)) {
     problem = CannotWrite(name.text, errno);
   }

@@ -75,6 +75,8 @@ TEST(Report, CallersCountASampleOnceFromItsInnermostMatch) {
             "     0.19s 18.81%  | main\n"
             "     0.01s  0.99%  + leaf\n"
             "     0.01s  0.99%    main\n");
+  request.function = "^tiny$";  // however small it is in the whole
+  EXPECT_THAT(Report(profile.get(), request), HasSubstr("%  tiny\n"));
 }
 
 TEST(Report, FiltersKeepPercentagesOfTheWhole) {

@@ -64,6 +64,16 @@ TEST(NearReturn, OfABranchEitherSideWillDo) {
        {0x75, 0xfe, 0x5b, 0xc3},
        "sp+8"},
       {"jmp +1; int3; pop %rbx; ret", {0xeb, 1, 0xcc, 0x5b, 0xc3}, "sp+8"},
+      {"two that agree: je; pop; ret; pop; ret",
+       {0x74, 2, 0x5b, 0xc3, 0x5b, 0xc3},
+       "sp+8"},
+      {"two that do not: one jumps to what was pushed before: jne; ret; pop; "
+       "ret",
+       {0x75, 1, 0xc3, 0x5b, 0xc3},
+       ""},
+      {"more than are followed",
+       {0x74, 8, 0x74, 6, 0x74, 4, 0x74, 2, 0x74, 0x01, 0x90, 0xc3},
+       ""},
   });
 }
 

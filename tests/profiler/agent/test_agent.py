@@ -125,9 +125,11 @@ class TotalsTest(AgentCase):
     def test_a_profile_that_is_there_is_replaced(self):
         with open(self.output, "w", encoding="ascii") as file:
             file.write("old")
+        os.chmod(self.output, 0o640)
         run = self.profiled(["/bin/true"])
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertEqual(pprof_decode.load(self.output).period, PERIOD_NS)
+        self.assertEqual(os.stat(self.output).st_mode & 0o777, 0o640)
         self.assertEqual(self.files(), ["p.pb.gz"])
 
     def test_plain_ending_is_not_compressed(self):

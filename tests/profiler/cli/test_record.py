@@ -182,11 +182,13 @@ class Output(cli.Case):
 
     def test_an_existing_profile_is_replaced_through_links(self):
         (self.dir / "old").write_text("old")
+        (self.dir / "old").chmod(0o640)
         (self.dir / "link").symlink_to("old")
         run = self.record(cli.ACT, flags=["-o", "link"])
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertTrue((self.dir / "link").is_symlink())
         self.load("old")
+        self.assertEqual((self.dir / "old").stat().st_mode & 0o777, 0o640)
         self.assertEqual(sorted(os.listdir(self.dir)), ["link", "old"])
 
     def test_a_link_to_nothing_names_the_profile(self):

@@ -42,15 +42,24 @@ TEST_F(WritePprofTest, CompressesUnlessTheNameEndsInPb) {
   EXPECT_TRUE(LoadProfile(folder_ + "/a.pb.gz").ok());
 }
 
-TEST_F(WritePprofTest, ReplacesAFileAndKeepsToTheUmask) {
+TEST_F(WritePprofTest, KeepsToTheUmask) {
   const std::string path = folder_ + "/a.pb";
-  WriteFileOrDie(path, "old");
   const mode_t old_mask = umask(027);
   ASSERT_TRUE(WritePprof(NewCpuProfile(), path).ok());
   umask(old_mask);
   struct stat info;
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST_F(WritePprofTest, ReplacesAFileAndKeepsItsPermissions) {
+  const std::string path = folder_ + "/a.pb";
+  WriteFileOrDie(path, "old");
+  ASSERT_EQ(chmod(path.c_str(), 0604), 0);
+  ASSERT_TRUE(WritePprof(NewCpuProfile(), path).ok());
+  struct stat info;
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0604u);
   EXPECT_TRUE(LoadProfile(path).ok());
 }
 

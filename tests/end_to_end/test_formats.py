@@ -114,7 +114,8 @@ class OF02BuildIdsTest(harness.Case):
 class OF04UnitsTest(harness.Case):
     """Whatever the rate, and whether the kernel reaches it: values add up to
     the CPU time, the period is the one that was asked for, and samples are not
-    more than the periods that fit."""
+    more than the periods that fit, by a clock that runs on while a hypervisor
+    has the CPU."""
 
     CPU_SECONDS = "1"
 
@@ -125,7 +126,7 @@ class OF04UnitsTest(harness.Case):
         self.assertAlmostEqual(profile.total("cpu") / run.cpu_ns, 1,
                                delta=0.03)
         self.assertLessEqual(profile.total("samples"),
-                             run.cpu_ns / profile.period + threads)
+                             1.25 * run.cpu_ns / profile.period + threads)
         # Two threads, two processors at most.
         self.assertGreaterEqual(profile.duration_nanos,
                                 0.9 * run.cpu_ns / threads)

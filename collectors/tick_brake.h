@@ -14,7 +14,7 @@ namespace unspool::collectors {
 class TickBrake {
  public:
   // Only of deep stacks; others are not worth the clock, which costs a system
-  // call. A frame takes 0.2 us where nothing of it is in the CPU's caches.
+  // call.
   static constexpr bool MayBeLong(size_t depth) { return depth >= 256; }
 
   // Is the tick that has come to be passed over? It stands for `weight_ns`,

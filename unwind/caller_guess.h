@@ -55,7 +55,7 @@ class CallerGuess {
 
   // `frame` was interrupted, and has the registers `now`; `rule`, a step that
   // is new, gives *up. If it is about to return, and its code says that the
-  // return address is elsewhere, the rule is wrong: true, and *up is right.
+  // return address is elsewhere: true, and *up is the code's, a guess.
   // What it says of other registers is relative to the CFA, and stands. Tells
   // `cfi` which rule holds.
   [[gnu::noinline]] bool Overrules(const Frame& frame,

@@ -108,16 +108,14 @@ Problem WriteTo(const UniqueFd& fd, std::span<const uint8_t> spool,
   return sink.Flush() ? Problem{} : CannotWrite(name.text, errno);
 }
 
-// The temporary file, for whom the one that it replaces is for.
+// The temporary file, for nobody whom the one that it replaces is not for.
 UniqueFd OpenTemporary(const char* temporary, const char* replaced) {
-  UniqueFd fd(open(temporary,
-                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
   constexpr mode_t kPermissions = 0777;
   struct stat old;
-  if (fd.is_valid() && lstat(replaced, &old) == 0 && S_ISREG(old.st_mode)) {
-    fchmod(fd.get(), old.st_mode & kPermissions);
-  }
-  return fd;
+  const bool is_there = stat(replaced, &old) == 0 && S_ISREG(old.st_mode);
+  return UniqueFd(open(temporary,
+                       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                       is_there ? old.st_mode & kPermissions : 0666));
 }
 
 // As rename(2), but that ext4 does not write `from` to the disk at once, which

@@ -338,7 +338,7 @@ class Decoder {
       case 6:
         return Set(Kind::kPush, Instruction::kNoRegister);
       default:
-        if (reg_ > 2) Set(Kind::kUnknown, 0);
+        if (reg_ > 2) Set(Kind::kUnknown, Instruction::kNoRegister);
     }
   }
 

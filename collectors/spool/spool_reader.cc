@@ -204,89 +204,50 @@ SpoolReader::ChunkSpan SpoolReader::CountersOf(const Image& image,
   return ChunkSpan(first, last);
 }
 
-std::span<const CounterSlot> SpoolReader::Slots(uint64_t begin,
-                                                uint64_t end) const {
-  return {&At<CounterSlot>(begin), (end - begin) / sizeof(CounterSlot)};
-}
-
-bool SpoolReader::ReadCounter(const CounterSlot& slot, CounterView* counter) {
-  counter->stack = LoadAcquire(slot.node);
-  counter->kind = static_cast<SampleKind>(LoadRelaxed(slot.kind));
-  counter->label_set = LoadRelaxed(slot.label_set);
-  counter->count = LoadRelaxed(slot.count);
-  counter->weight = LoadRelaxed(slot.weight);
-  return counter->stack != 0;
-}
-
 uint64_t SpoolReader::node_count(size_t image) const {
   return images_[image].nodes.size() * uint64_t{NodesPerChunk(1)};
 }
 
-const StackNode* SpoolReader::PlaceNode(size_t image, uint32_t id,
-                                        uint64_t* index) const {
-  if (id < kFirstNode || id >= kMaxNodes) return nullptr;
-  const NodePlace place = PlaceOfNode(id);
-  const ChunkSpan chunks = images_[image].nodes;
-  // Numbers are dense unless a writer died between drawing one and using it.
-  const Chunk* chunk = chunks.data() + place.chunk;
-  if (place.chunk >= chunks.size() || chunk->owner != place.chunk) {
-    chunk = std::lower_bound(
-        chunks.data(), chunks.data() + chunks.size(), place.chunk,
-        [](const Chunk& a, uint64_t number) { return a.owner < number; });
-    if (chunk == chunks.data() + chunks.size()) return nullptr;
-  }
-  if (chunk->owner != place.chunk ||
-      chunk->pages != NodeChunkPages(place.chunk)) {
-    return nullptr;
-  }
-  *index = (chunk - chunks.data()) * NodesPerChunk(1) + place.slot;
-  return &At<StackNode>(chunk->offset + sizeof(ChunkHeader) +
-                        place.slot * sizeof(StackNode));
-}
-
-bool SpoolReader::FindNode(size_t image, uint32_t id, NodeView* node) const {
-  const StackNode* record = PlaceNode(image, id, &node->index);
-  if (record == nullptr) return false;
-  node->parent = LoadAcquire(record->parent);
-  const uint32_t module = LoadRelaxed(record->module_and_flags);
-  node->module = module & kNodeModuleMask;
-  if (node->module == kNodeNoModule) node->module = unwind::kNoModule;
-  node->exact = (module & kNodeExact) != 0;
-  node->guessed = (module & kNodeGuessed) != 0;
-  node->offset = LoadRelaxed(record->offset);
-  return node->parent != 0 && node->parent < id;
-}
-
-std::optional<uint64_t> SpoolReader::NodeIndex(size_t image,
-                                               uint32_t id) const {
-  uint64_t index = 0;
-  if (PlaceNode(image, id, &index) == nullptr) return std::nullopt;
-  return index;
-}
-
-NodeChunkView SpoolReader::node_chunk(size_t image, size_t number) const {
+NodeChunkView SpoolReader::node_chunk(size_t image, size_t chunk) const {
   constexpr uint64_t kPerChunk = NodesPerChunk(1);
-  const Chunk& chunk = images_[image].nodes[number];
+  const Chunk& record = images_[image].nodes[chunk];
+  const uint64_t number = record.owner;
   const uint64_t before =
-      chunk.owner == 0 ? 0 : NodesPerChunk(0) + (chunk.owner - 1) * kPerChunk;
-  const uint64_t size = NodesPerChunk(chunk.owner);
-  if (chunk.owner > kMaxNodes / kPerChunk ||
+      number == 0 ? 0 : NodesPerChunk(0) + (number - 1) * kPerChunk;
+  const uint64_t size = NodesPerChunk(number);
+  if (number > kMaxNodes / kPerChunk ||
       before + size > kMaxNodes - kFirstNode ||
-      chunk.pages != NodeChunkPages(chunk.owner)) {
+      record.pages != NodeChunkPages(number)) {
     return {};
   }
   return {.first_id = static_cast<uint32_t>(kFirstNode + before),
-          .first_index = number * kPerChunk,
-          .nodes = {&At<StackNode>(chunk.offset + sizeof(ChunkHeader)), size}};
+          .first_index = chunk * kPerChunk,
+          .nodes = {&At<StackNode>(record.offset + sizeof(ChunkHeader)), size}};
+}
+
+NodeChunkView SpoolReader::NodeChunkOf(size_t image, uint32_t id) const {
+  if (id < kFirstNode || id >= kMaxNodes) return {};
+  const uint64_t number = PlaceOfNode(id).chunk;
+  const ChunkSpan chunks = images_[image].nodes;
+  // Numbers are dense unless a writer died between drawing one and using it.
+  size_t i = number;
+  if (i >= chunks.size() || chunks[i].owner != number) {
+    i = std::lower_bound(
+            chunks.begin(), chunks.end(), number,
+            [](const Chunk& a, uint64_t b) { return a.owner < b; }) -
+        chunks.begin();
+    if (i == chunks.size() || chunks[i].owner != number) return {};
+  }
+  return node_chunk(image, i);
 }
 
 void SpoolReader::PrefetchNode(size_t image, uint32_t id) const {
   constexpr size_t kLine = 64;
   constexpr size_t kLines = 3;
-  uint64_t index = 0;
+  const NodeChunkView chunk = NodeChunkOf(image, id);
+  if (!chunk.Has(id)) return;
   const auto* node =
-      reinterpret_cast<const uint8_t*>(PlaceNode(image, id, &index));
-  if (node == nullptr) return;
+      reinterpret_cast<const uint8_t*>(&chunk.nodes[id - chunk.first_id]);
   for (size_t i = 0; i < kLines; ++i) __builtin_prefetch(node - i * kLine);
 }
 

@@ -80,9 +80,6 @@ struct ThreadView {
 
 // One frame of a stack.
 struct NodeView {
-  // Its own number among the nodes that the file has room for, below
-  // node_count(): ids can have gaps, indexes are dense.
-  uint64_t index = 0;
   uint32_t parent = 0;  // the caller; < kFirstNode: a RootNode()
   unwind::ModuleId module = unwind::kNoModule;
   bool exact = false;
@@ -90,16 +87,34 @@ struct NodeView {
   uint64_t offset = 0;  // Frame::pc minus the module's bias; pc if no module
 };
 
-// Nodes with consecutive ids and numbers. None where the file is damaged.
+// Nodes with consecutive ids and indexes. None where the file is damaged.
 struct NodeChunkView {
   uint32_t first_id = 0;
   uint64_t first_index = 0;
   std::span<const StackNode> nodes;
 
-  // The caller's node or a root; 0: FindNode() would not find the i-th node.
-  uint32_t ParentOf(size_t i) const {
-    const uint32_t parent = LoadAcquire(nodes[i].parent);
-    return parent < first_id + i ? parent : 0;
+  bool Has(uint32_t id) const { return id - first_id < nodes.size(); }
+  uint64_t IndexOf(uint32_t id) const { return first_index + (id - first_id); }
+
+  // The caller's node or a root, of a node that is here; 0: it is incomplete,
+  // or its parent is neither a root nor a smaller node id. So following parents
+  // always ends.
+  uint32_t ParentOf(uint32_t id) const {
+    const uint32_t parent = LoadAcquire(nodes[id - first_id].parent);
+    return parent < id ? parent : 0;
+  }
+  // False: it is not here, or has no parent.
+  bool Find(uint32_t id, NodeView* node) const {
+    if (!Has(id)) return false;
+    const StackNode& record = nodes[id - first_id];
+    node->parent = ParentOf(id);
+    const uint32_t module = LoadRelaxed(record.module_and_flags);
+    node->module = module & kNodeModuleMask;
+    if (node->module == kNodeNoModule) node->module = unwind::kNoModule;
+    node->exact = (module & kNodeExact) != 0;
+    node->guessed = (module & kNodeGuessed) != 0;
+    node->offset = LoadRelaxed(record.offset);
+    return node->parent != 0;
   }
 };
 
@@ -109,6 +124,7 @@ struct CounterView {
   uint32_t label_set = 0;
   uint64_t count = 0;
   uint64_t weight = 0;
+  uint64_t offset = 0;  // of its slot in the file
 };
 
 class SpoolReader {
@@ -149,24 +165,26 @@ class SpoolReader {
   template <typename Visitor>
   void ForEachCounter(size_t image, const ThreadView& thread,
                       Visitor visit) const;
+  // A counter that was visited, as it is now; `offset` is CounterView's.
+  CounterView CounterAt(uint64_t offset) const;
+  // Has the processor fetch what CounterAt() is going to be asked for.
+  void PrefetchCounter(uint64_t offset) const {
+    __builtin_prefetch(&At<CounterSlot>(offset));
+  }
 
   // How many nodes the image's chunks have room for. Over all images together
   // fewer than the file has bytes.
   uint64_t node_count(size_t image) const;
-  // False: there is no such node, or it is incomplete, or its parent is neither
-  // a root nor a smaller node id. So following parents always ends.
-  bool FindNode(size_t image, uint32_t id, NodeView* node) const;
-  // The number (NodeView::index) of the node with this id; nullopt: the file
-  // has no room for it.
-  std::optional<uint64_t> NodeIndex(size_t image, uint32_t id) const;
-  // Nodes that lie together, in the order of their numbers: they can be looked
-  // at one by one for a tenth of what FindNode() takes.
+  // Nodes that lie together. A node's index is its number among those that the
+  // image's chunks have room for: ids can have gaps, indexes are dense.
   size_t node_chunk_count(size_t image) const {
     return images_[image].nodes.size();
   }
   NodeChunkView node_chunk(size_t image, size_t chunk) const;
-  // Has the processor fetch what FindNode() is going to be asked for: this node
-  // and its callers, of which those that came up with it lie in front of it.
+  // The one that has the node with this id, if any has.
+  NodeChunkView NodeChunkOf(size_t image, uint32_t id) const;
+  // Has the processor fetch a node and its callers, of which those that came up
+  // with it lie in front of it.
   void PrefetchNode(size_t image, uint32_t id) const;
 
  private:
@@ -194,12 +212,8 @@ class SpoolReader {
   // its chunk. The record's size; 0: there is none here.
   uint64_t ReadModule(uint64_t offset, uint64_t room, ModuleView* module) const;
   ThreadView ReadThread(const Chunk& chunk) const;
-  // nullptr: no chunk has it.
-  const StackNode* PlaceNode(size_t image, uint32_t id, uint64_t* index) const;
   // The chunks that hold more counters of the thread whose chunk is at `owner`.
   static ChunkSpan CountersOf(const Image& image, uint64_t owner);
-  std::span<const CounterSlot> Slots(uint64_t begin, uint64_t end) const;
-  static bool ReadCounter(const CounterSlot& slot, CounterView* counter);
   TextView Text(const Chunk& chunk, const ChunkBytes& where) const;
   LossArray Losses(const LossCounter* losses) const;
   static NameArray Name(const char* name);
@@ -238,17 +252,28 @@ void SpoolReader::ForEachThread(size_t image, Visitor visit) const {
 template <typename Visitor>
 void SpoolReader::ForEachCounter(size_t image, const ThreadView& thread,
                                  Visitor visit) const {
-  const auto visit_slots = [&](std::span<const CounterSlot> slots) {
-    for (const CounterSlot& slot : slots) {
-      CounterView counter;
-      if (ReadCounter(slot, &counter)) visit(counter);
+  const auto visit_slots = [&](uint64_t begin, uint64_t end) {
+    for (uint64_t at = begin; at < end; at += sizeof(CounterSlot)) {
+      const CounterView counter = CounterAt(at);
+      if (counter.stack != 0) visit(counter);
     }
   };
   const uint64_t owner = thread.chunk_offset;
-  visit_slots(Slots(owner + kThreadSlotsOffset, owner + kSpoolPageSize));
+  visit_slots(owner + kThreadSlotsOffset, owner + kSpoolPageSize);
   for (const Chunk& chunk : CountersOf(images_[image], owner)) {
-    visit_slots(Slots(chunk.offset + sizeof(ChunkHeader), EndOf(chunk)));
+    visit_slots(chunk.offset + sizeof(ChunkHeader), EndOf(chunk));
   }
+}
+
+inline CounterView SpoolReader::CounterAt(uint64_t offset) const {
+  const auto& slot = At<CounterSlot>(offset);
+  const uint32_t stack = LoadAcquire(slot.node);
+  return {.kind = static_cast<SampleKind>(LoadRelaxed(slot.kind)),
+          .stack = stack,
+          .label_set = LoadRelaxed(slot.label_set),
+          .count = LoadRelaxed(slot.count),
+          .weight = LoadRelaxed(slot.weight),
+          .offset = offset};
 }
 
 }  // namespace unspool::collectors

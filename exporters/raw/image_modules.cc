@@ -1,6 +1,7 @@
 #include "exporters/raw/image_modules.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "unwind/frame.h"
 #include "unwind/module.h"
@@ -11,8 +12,19 @@ using collectors::ModuleView;
 using collectors::NodeView;
 using collectors::SpoolReader;
 
+namespace {
+
+// What a large recording's functions need, in half a processor's cache.
+constexpr uint64_t kMostKnown = 1 << 15;
+constexpr uint64_t kFewestKnown = 8;
+constexpr uint64_t kNodesPerKnown = 32;
+
+}  // namespace
+
 bool ImageModules::Load(const SpoolReader& reader, size_t image) {
-  bool ok = true;
+  const uint64_t wanted = reader.node_count(image) / kNodesPerKnown;
+  bool ok = known_.Resize(
+      std::bit_ceil(std::clamp<uint64_t>(wanted, kFewestKnown, kMostKnown)));
   reader.ForEachModule(
       image, [&](const ModuleView& module) { ok = ok && AddModule(module); });
   std::sort(
@@ -78,6 +90,20 @@ void ImageModules::AddMainMapping() {
 }
 
 uint32_t ImageModules::LocationOf(const NodeView& node) {
+  KnownFrame& known = PlaceOf(node);
+  if (known.location == 0 || known.offset != node.offset ||
+      known.module != node.module || known.exact != node.exact) {
+    known = {node.offset, node.module, node.exact, FindLocation(node)};
+  }
+  return known.location;
+}
+
+ImageModules::KnownFrame& ImageModules::PlaceOf(const NodeView& node) {
+  const uint64_t hash = HashMix(uint64_t{node.module} << 32, node.offset);
+  return known_[hash & (known_.size() - 1)];
+}
+
+uint32_t ImageModules::FindLocation(const NodeView& node) {
   const LoadedModule* module = FindModule(node.module);
   const uint64_t pc = node.offset + (module != nullptr ? module->bias : 0);
   const uint64_t address = unwind::LookupPc(pc, node.exact);

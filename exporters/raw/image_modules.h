@@ -48,6 +48,16 @@ class ImageModules {
     uint32_t mapping;  // 0: not asked for yet
   };
 
+  // A frame that came up, and its location.
+  struct KnownFrame {
+    uint64_t offset;
+    unwind::ModuleId module;
+    bool exact;
+    uint32_t location;  // 0: none is here
+  };
+
+  KnownFrame& PlaceOf(const collectors::NodeView& node);
+  uint32_t FindLocation(const collectors::NodeView& node);
   bool AddModule(const collectors::ModuleView& module);
   uint32_t FileName(const collectors::ModuleView& module);
   uint32_t BuildIdText(std::span<const uint8_t> build_id);
@@ -57,6 +67,9 @@ class ImageModules {
   ProfileTables& tables_;
   collectors::MappedArray<LoadedModule> modules_;  // by id
   collectors::MappedArray<LoadedSegment> segments_;
+  // By a hash of the frame, which the next one of that hash takes over: most of
+  // a stack's frames are in other stacks, too.
+  collectors::MappedArray<KnownFrame> known_;
 };
 
 }  // namespace unspool::exporters::raw

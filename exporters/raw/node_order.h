@@ -22,14 +22,17 @@ class NodeOrder {
   // memory.
   [[nodiscard]] bool Build(const collectors::SpoolReader& reader, size_t image);
 
-  // Of the stack whose leaf is `node`. Those below one node are next to each
-  // other; two nodes may have one rank if one is above the other. 0: a root, or
-  // not there.
-  uint32_t RankOf(uint32_t node) const;
+  // By which stacks, each given by its leaf, are to be sorted. Those below one
+  // node are next to each other, in each window of ids; two nodes may have one
+  // key if one is above the other.
+  uint64_t KeyOf(uint32_t node) const;
+  // Has the processor fetch what KeyOf() is going to be asked for.
+  void Prefetch(uint32_t node) const;
 
  private:
   void AddSizes(const collectors::NodeChunkView& chunk);
   void GiveRanks(const collectors::NodeChunkView& chunk);
+  const uint32_t* FindRank(uint32_t node) const;
   uint32_t* PlaceOf(uint32_t node, const collectors::NodeChunkView& chunk);
 
   const collectors::SpoolReader* reader_ = nullptr;

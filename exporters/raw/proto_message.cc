@@ -6,7 +6,6 @@ namespace {
 
 constexpr uint32_t kWireVarint = 0;
 constexpr uint32_t kWireBytes = 2;
-constexpr size_t kMaxVarintSize = VarintSize(~uint64_t{0});
 
 }  // namespace
 
@@ -42,9 +41,10 @@ void ProtoMessage::Append(const ProtoMessage& other) {
 }
 
 void ProtoMessage::AppendVarint(uint64_t value) {
-  uint8_t encoded[kMaxVarintSize];
-  EncodeVarint(value, encoded);
-  AppendRaw({encoded, VarintSize(value)});
+  for (; value >= 0x80; value >>= 7) {
+    ok_ = ok_ && bytes_.Append(static_cast<uint8_t>(value) | 0x80);
+  }
+  ok_ = ok_ && bytes_.Append(static_cast<uint8_t>(value));
 }
 
 void ProtoMessage::AppendTag(uint32_t field, uint32_t wire_type) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
 #include "exporters/raw/pprof_fields.h"
 
@@ -72,12 +71,13 @@ bool SampleWriter::WriteThread(size_t image, bool is_wall,
                                const ThreadView& thread, StackWalker& walker) {
   const uint64_t weight_before = tally_.totals.weight_ns;
   ++tally_.totals.threads;
-  if (!CollectCounters(image, is_wall, thread)) return false;
+  if (!counters_.Collect(image, thread, order_, is_wall)) return false;
   for (size_t i = 0; i < counters_.size(); ++i) {
-    if (i + kAhead < counters_.size()) {
-      walker.Prefetch(counters_[i + kAhead].counter.stack);
+    if (i + 2 * kAhead < counters_.size()) {
+      counters_.Prefetch(i + 2 * kAhead);
+      walker.Prefetch(counters_[i + kAhead].stack);
     }
-    const CounterView& counter = counters_[i].counter;
+    const CounterView counter = counters_[i];
     const bool is_waiting = counter.kind == SampleKind::kOffCpu;
     WriteCounter(
         counter,
@@ -92,25 +92,6 @@ bool SampleWriter::WriteThread(size_t image, bool is_wall,
   tally_.largest_thread_weight_ns = std::max(
       tally_.largest_thread_weight_ns, tally_.totals.weight_ns - weight_before);
   return true;
-}
-
-// False: no memory.
-bool SampleWriter::CollectCounters(size_t image, bool is_wall,
-                                   const ThreadView& thread) {
-  bool ok = true;
-  counters_.Truncate(0);
-  reader_.ForEachCounter(image, thread, [&](const CounterView& counter) {
-    const bool is_known = counter.kind == SampleKind::kCpu ||
-                          (counter.kind == SampleKind::kOffCpu && is_wall);
-    if (is_known) {
-      ok = ok && counters_.Append({order_.RankOf(counter.stack), counter});
-    }
-  });
-  std::sort(counters_.begin(), counters_.end(),
-            [](const RankedCounter& a, const RankedCounter& b) {
-              return a.Key() < b.Key();
-            });
-  return ok;
 }
 
 void SampleWriter::WriteCounter(const CounterView& counter,

@@ -7,11 +7,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
-#include "collectors/spool/mapped_array.h"
 #include "collectors/spool/spool_reader.h"
 #include "exporters/raw/cause_names.h"
+#include "exporters/raw/counter_order.h"
 #include "exporters/raw/image_modules.h"
 #include "exporters/raw/node_order.h"
 #include "exporters/raw/profile_stream.h"
@@ -38,7 +37,7 @@ class SampleWriter {
  public:
   SampleWriter(const collectors::SpoolReader& reader, ProfileTables& tables,
                ProfileStream& stream)
-      : reader_(reader), tables_(tables), stream_(stream) {}
+      : reader_(reader), tables_(tables), stream_(stream), counters_(reader) {}
 
   // Writes all samples of an image. False: no memory.
   [[nodiscard]] bool WriteImage(size_t image);
@@ -53,21 +52,8 @@ class SampleWriter {
 
  private:
   using TextView = collectors::TextView;
-  struct RankedCounter {
-    uint32_t rank;  // NodeOrder's
-    collectors::CounterView counter;
-
-    auto Key() const {
-      constexpr uint32_t kWindow = 1 << 17;
-      return std::tuple(counter.stack / kWindow, rank, counter.stack,
-                        counter.kind);
-    }
-  };
-
   bool WriteThread(size_t image, bool is_wall,
                    const collectors::ThreadView& thread, StackWalker& walker);
-  bool CollectCounters(size_t image, bool is_wall,
-                       const collectors::ThreadView& thread);
   void WriteCounter(const collectors::CounterView& counter,
                     const ProtoMessage& state, StackWalker& walker);
   // Fields of sample_.
@@ -92,12 +78,12 @@ class SampleWriter {
   ProfileTables& tables_;
   ProfileStream& stream_;
   Tally tally_;
-  NodeOrder order_;                                  // of an image
-  collectors::MappedArray<RankedCounter> counters_;  // of a thread, by rank
-  ProtoMessage labels_;                              // pid, tid, thread, comm
-  ProtoMessage guessed_label_;                       // unwind=guessed
-  ProtoMessage running_label_;                       // state=running
-  ProtoMessage waiting_label_;                       // state=waiting
+  NodeOrder order_;             // of an image
+  CounterOrder counters_;       // of a thread
+  ProtoMessage labels_;         // pid, tid, thread, comm
+  ProtoMessage guessed_label_;  // unwind=guessed
+  ProtoMessage running_label_;  // state=running
+  ProtoMessage waiting_label_;  // state=waiting
   const ProtoMessage no_label_{};
   ProtoMessage label_;   // scratch
   ProtoMessage sample_;  // scratch

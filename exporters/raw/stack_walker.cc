@@ -67,8 +67,9 @@ bool StackWalker::FindNewFrames(uint32_t node) {
 
 // Moves *node to its caller. False: it is missing.
 bool StackWalker::AddNewFrame(uint32_t* node) {
+  if (!chunk_.Has(*node)) chunk_ = reader_.NodeChunkOf(image_, *node);
   NodeView view;
-  if (!reader_.FindNode(image_, *node, &view)) return false;
+  if (!chunk_.Find(*node, &view)) return false;
   new_frames_[new_count_++] = {*node, modules_.LocationOf(view), view.guessed};
   *node = view.parent;
   return true;

@@ -70,6 +70,7 @@ class StackWalker {
   const size_t image_;
   ImageModules& modules_;
   ProfileTables& tables_;
+  collectors::NodeChunkView chunk_;  // of the node that was looked at last
   collectors::MappedArray<Frame> new_frames_;  // innermost first
   size_t new_count_ = 0;
   collectors::MappedArray<Shared> path_;  // outermost first, nodes ascend

@@ -106,7 +106,8 @@ class WallClockTest : public testing::Test {
         }
         waits.waiting_ns += counter.weight;
         NodeView leaf;
-        EXPECT_TRUE(reader.FindNode(0, counter.stack, &leaf));
+        EXPECT_TRUE(
+            reader.NodeChunkOf(0, counter.stack).Find(counter.stack, &leaf));
         waits.by_leaf[leaf.offset] += counter.weight;
       });
     });

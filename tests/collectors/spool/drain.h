@@ -53,8 +53,12 @@ inline Drained Drain(std::span<const uint8_t> bytes) {
         ++all.counters;
         uint32_t id = counter.stack;
         NodeView node;
-        while (reader.FindNode(i, id, &node)) {
-          if (node.index >= node_count || node.parent >= id) __builtin_trap();
+        for (;;) {
+          const NodeChunkView chunk = reader.NodeChunkOf(i, id);
+          if (!chunk.Find(id, &node)) break;
+          if (chunk.IndexOf(id) >= node_count || node.parent >= id) {
+            __builtin_trap();
+          }
           id = node.parent;
         }
         all.whole_stacks += id != 0 && id < kFirstNode;

@@ -228,7 +228,7 @@ TEST(SpoolReader, SecondChunkOfANumberIsIgnored) {
   SpoolReader reader;
   ASSERT_EQ(reader.Open(bytes), SpoolStatus::kOk);
   NodeView node;
-  ASSERT_TRUE(reader.FindNode(0, kFirstNode, &node));
+  ASSERT_TRUE(reader.NodeChunkOf(0, kFirstNode).Find(kFirstNode, &node));
   EXPECT_EQ(node.offset, 0x2000u);
 }
 

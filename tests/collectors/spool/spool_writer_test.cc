@@ -167,7 +167,7 @@ TEST_F(SpoolWriterTest, NodesAreRelativeToTheirModuleAndKeepTheirFlags) {
   uint32_t id = counters[0].stack;
   for (const Row& row : kExpected) {
     NodeView node;
-    ASSERT_TRUE(reader.FindNode(0, id, &node));
+    ASSERT_TRUE(reader.NodeChunkOf(0, id).Find(id, &node));
     EXPECT_EQ(node.offset, row.offset);
     EXPECT_EQ(node.module, row.module);
     EXPECT_EQ(node.exact, row.exact);

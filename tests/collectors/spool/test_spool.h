@@ -102,7 +102,7 @@ inline std::optional<std::vector<uint64_t>> ReadStack(const SpoolReader& reader,
   std::vector<uint64_t> offsets = {};
   while (node >= kFirstNode) {
     NodeView view;
-    if (!reader.FindNode(image, node, &view)) return std::nullopt;
+    if (!reader.NodeChunkOf(image, node).Find(node, &view)) return std::nullopt;
     offsets.push_back(view.offset);
     node = view.parent;
   }

@@ -73,7 +73,6 @@ struct ThreadState {
   TaskName name{};  // as last given to the spool
   ThreadLog log;
   TickBrake brake;
-  unwind::WalkScratch scratch;
   Memo memo;
 
   // The memory that stacks of `depth` frames need: the last one and its nodes,
@@ -103,6 +102,13 @@ struct ThreadState {
     return {reinterpret_cast<PathNode*>(frames.data() + frames.size()),
             max_depth};
   }
+
+  // In zeroed memory, which is a valid scratch as it is: half of its pages are
+  // for odd stacks only, and construction would touch them all.
+  ThreadState() {}
+  union {
+    unwind::WalkScratch scratch;  // Handler
+  };
 };
 
 }  // namespace unspool::collectors

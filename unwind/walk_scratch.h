@@ -38,12 +38,14 @@ struct CheckedModule {
 };
 
 // Zeroed memory is a valid scratch; its contents mean nothing between walks,
-// except the counters.
+// except the counters. What every walk uses comes first: other pages of it are
+// never touched, if nothing touched them before.
 struct WalkScratch {
   static constexpr size_t kMaxCheckedModules = 16;
   static constexpr size_t kMaxHeaders = 16;
 
   WalkCounters counters;
+  size_t checked_count = 0;
   WalkState<NativeArch> walk;
   CfiFinderState<NativeArch> cfi;
   PageCopy page;
@@ -54,7 +56,6 @@ struct WalkScratch {
   LoadedModule described;
   LoadedModule registered;  // the source of registered unwind data
   std::array<CheckedModule, kMaxCheckedModules> checked;
-  size_t checked_count = 0;
 };
 static_assert(sizeof(WalkScratch) <= 16 * 1024);
 

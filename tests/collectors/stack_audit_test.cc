@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <memory>
 #include <vector>
 
 #include "collectors/recorder.h"
 #include "collectors/spool/spool_reader.h"
+#include "collectors/thread_table.h"
 #include "tests/collectors/spool/test_spool.h"
 #include "unwind/self_unwinder_state.h"
 
@@ -76,6 +76,7 @@ class StackAudit : public ::testing::Test {
     ASSERT_EQ(writer_.Open(spool_.fd(), collectors::TestImage()),
               collectors::SpoolStatus::kOk);
     recorder_.Begin(unwinder, writer_);
+    ASSERT_NE(thread_, nullptr);
     ASSERT_TRUE(thread_->Reserve(kDepth));
     recorder_.AddThread(*thread_, gettid());
   }
@@ -84,7 +85,7 @@ class StackAudit : public ::testing::Test {
   // caller's stack begins `words` further up than it does.
   [[gnu::noinline]] void Record(uint64_t words) {
     const collectors::Capture capture = {
-        .thread = thread_.get(), .registers = Registers::Here(), .stack = {}};
+        .thread = thread_, .registers = Registers::Here(), .stack = {}};
     const WalkResult walk = unwinder.Walk(
         capture.registers, {}, thread_->scratch, thread_->audit_frames());
     ASSERT_EQ(walk.end, WalkEnd::kRoot);
@@ -121,8 +122,8 @@ class StackAudit : public ::testing::Test {
   collectors::TestSpool spool_;
   collectors::SpoolWriter writer_;
   collectors::Recorder recorder_;
-  std::unique_ptr<collectors::ThreadState> thread_ =
-      std::make_unique<collectors::ThreadState>();
+  collectors::ThreadTable threads_;
+  collectors::ThreadState* const thread_ = threads_.Acquire(1);
   collectors::NodeId right_stack_ = 0;
 };
 

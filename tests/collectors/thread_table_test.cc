@@ -1,7 +1,9 @@
 #include "collectors/thread_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <set>
@@ -129,9 +131,25 @@ TEST(ThreadTable, NeverGivesAStateToTwoAtATime) {
   EXPECT_EQ(table.used(), 0u);
 }
 
-// Frames at depth 1024 come on top, 16 KiB.
-TEST(ThreadTable, AThreadTakesLessThanTwoThirdsOfItsShare) {
-  EXPECT_LE(sizeof(ThreadState), (32u << 10) * 2 / 3);
+// How many pages of the object are backed by memory (mincore(2)).
+template <typename T>
+long TouchedPages(const T& object) {
+  const auto address = reinterpret_cast<uintptr_t>(&object);
+  const uintptr_t begin = address & ~uintptr_t{4095};
+  std::vector<unsigned char> pages((address + sizeof(T) - begin + 4095) / 4096);
+  EXPECT_EQ(mincore(reinterpret_cast<void*>(begin), address + sizeof(T) - begin,
+                    pages.data()),
+            0);
+  return std::count_if(pages.begin(), pages.end(),
+                       [](unsigned char page) { return (page & 1) != 0; });
+}
+
+TEST(ThreadTable, ANewThreadTouchesOnePageOfItsState) {
+  ThreadTable table;
+  const ThreadState* state = table.Acquire(1);
+  ASSERT_NE(state, nullptr);
+  EXPECT_GT(sizeof(ThreadState), 4u * 4096);
+  EXPECT_EQ(TouchedPages(*state), 1);
 }
 
 }  // namespace

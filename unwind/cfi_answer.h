@@ -49,6 +49,8 @@ struct KnownRule {
 
 // Find(pc, exact): the answer for a frame. FindKnown(pc): what Find would
 // answer for a look-up PC, as far as that needs no search; there is no last
+// answer after it. FindUsual(pc): the rule of a look-up PC that FindKnown() has
+// none for, if it is found at once (the zero word: ask Find); there is no last
 // answer after it. ApplyRow(frame, memory, &caller): the step of the last
 // answer, if that was kRow. IsCode(address): may there be
 // instructions, in an executable segment of a module? FindFunction(pc): where
@@ -64,6 +66,7 @@ concept CfiAnswers = requires(T cfi, uint64_t pc,
                               typename Arch::Registers* caller) {
   { cfi.Find(pc, true) } -> std::same_as<CfiAnswer<Arch>>;
   { cfi.FindKnown(pc) } -> std::same_as<KnownRule<Arch>>;
+  { cfi.FindUsual(pc) } -> std::same_as<UnwindRule<Arch>>;
   { cfi.ApplyRow(frame, memory, caller) } -> std::same_as<StepStatus>;
   { cfi.IsCode(pc) } -> std::same_as<bool>;
   { cfi.FindFunction(pc) } -> std::same_as<uint64_t>;

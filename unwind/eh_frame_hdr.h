@@ -25,6 +25,11 @@ struct EhFrameHdr {
 
   bool has_table() const { return count > 0; }
   size_t entry_size() const { return 2 * EncodedPointerSize(encoding); }
+  // As all linkers write it: pairs of 4-byte numbers, relative to `address`.
+  static constexpr size_t kUsualEntrySize = 8;
+  bool is_usual() const {
+    return encoding == (dwarf::DW_EH_PE_datarel | dwarf::DW_EH_PE_sdata4);
+  }
 };
 
 struct EhFrameHdrEntry {
@@ -55,25 +60,45 @@ std::optional<EhFrameHdrEntry> ReadEhFrameHdrEntry(Source& source,
   return entry;
 }
 
-// The number of entries among `entries`, pairs of 4-byte numbers relative to
-// `base`, whose first is at most `pc`, by binary search. As everywhere, a
-// stored 0 is a null pointer. Async-signal-safe.
+// The number of entries among `entries`, those of a usual table relative to
+// `base`, whose first number is at most `pc`, by search; the table is sorted by
+// the numbers as they are stored. Async-signal-safe.
+//
+// By eighths, and without branches on what is read, half of which a processor
+// would foretell wrongly: it takes a third of a binary search's time so. The
+// seven loads of a step do not wait for each other, be it for memory.
 inline uint64_t CountRelativeUpTo(std::span<const uint8_t> entries,
                                   uint64_t base, uint64_t pc) {
-  constexpr size_t kEntrySize = 8;
-  uint64_t low = 0;
-  uint64_t high = entries.size() / kEntrySize;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
+  constexpr size_t kEntrySize = EhFrameHdr::kUsualEntrySize;
+  constexpr size_t kWays = 8;
+  const auto distance = static_cast<int64_t>(pc - base);
+  const auto is_up_to = [&](const uint8_t* entry) {
     int32_t begin = 0;
-    std::memcpy(&begin, &entries[middle * kEntrySize], sizeof(begin));
-    if (begin == 0 || base + static_cast<uint64_t>(int64_t{begin}) <= pc) {
-      low = middle + 1;
-    } else {
-      high = middle;
+    std::memcpy(&begin, entry, sizeof(begin));
+    return begin <= distance;
+  };
+  const auto farther = [&](const uint8_t* low, const uint8_t* entry) {
+    const uint8_t* chosen = is_up_to(entry) ? entry : low;
+    asm("" : "+r"(chosen));  // else GCC makes branches of it
+    return chosen;
+  };
+  const uint8_t* low = entries.data();
+  size_t left = entries.size() / kEntrySize;
+  if (left == 0) return 0;
+  while (left >= kWays) {
+    const size_t part = left / kWays;
+    const uint8_t* const from = low;
+#pragma GCC unroll 8
+    for (size_t way = 1; way < kWays; ++way) {
+      low = farther(low, from + way * part * kEntrySize);
     }
+    left -= (kWays - 1) * part;
   }
-  return low;
+  for (; left > 1; left -= left / 2) {
+    low = farther(low, low + left / 2 * kEntrySize);
+  }
+  return static_cast<size_t>(low - entries.data()) / kEntrySize +
+         (is_up_to(low) ? 1 : 0);
 }
 
 // The number of entries that begin at or below `pc`, by binary search: the FDE
@@ -84,14 +109,12 @@ template <ByteSource Source>
 uint64_t CountEntriesUpTo(Source& source, const EhFrameHdr& header,
                           uint64_t pc) {
   constexpr uint64_t kMaxWindow = kIsPinned<Source> ? SIZE_MAX : kMinWindowSize;
-  const bool is_usual =
-      header.encoding == (dwarf::DW_EH_PE_datarel | dwarf::DW_EH_PE_sdata4);
   const uint64_t entry_size = header.entry_size();
   uint64_t low = 0;
   uint64_t high = header.count;
   while (low < high) {
     const uint64_t left = (high - low) * entry_size;
-    if (is_usual && left <= kMaxWindow) {
+    if (header.is_usual() && left <= kMaxWindow) {
       const auto entries = source.Window(header.table + low * entry_size, left);
       if (entries.size() == left) {
         return low + CountRelativeUpTo(entries, header.address, pc);

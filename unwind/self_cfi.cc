@@ -32,6 +32,9 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
     ++scratch_.counters.rule_hits;
     answer.kind = Answer::Kind::kRule;
     answer.rule = UnwindRule<NativeArch>::FromWord(word);
+  } else if (exact && (answer.rule = FindUsual(pc)).word() != 0) {
+    answer.kind = Answer::Kind::kRule;
+    answer.is_new = true;
   } else {
     ++scratch_.counters.rule_misses;
     answer = FindInModule(pc, exact);
@@ -41,6 +44,15 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
   }
   answer.module = place_.id;
   return answer;
+}
+
+UnwindRule<NativeArch> SelfCfi::FindUsual(uint64_t lookup_pc) {
+  place_ = FindPlace(lookup_pc);
+  if (place_.module == nullptr || IsLater(place_) || !trusts_cache_) return {};
+  const auto rule = FindUsualRule(*place_.module, lookup_pc,
+                                  scratch_.usual_cies, &scratch_.cfi);
+  scratch_.counters.rule_misses += rule.word() != 0 ? 1 : 0;
+  return rule;
 }
 
 // What could not be looked up, because a module went away, contradicts nothing;

@@ -39,6 +39,7 @@ class SelfCfi {
     scratch_.counters.rule_hits += word != 0 ? 1 : 0;
     return {UnwindRule<NativeArch>::FromWord(word), place_.id};
   }
+  UnwindRule<NativeArch> FindUsual(uint64_t lookup_pc);
   StepStatus ApplyRow(const Registers& frame, SelfMemory& memory,
                       Registers* caller);
   bool IsCode(uint64_t address);

@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include "unwind/mapped_memory.h"
 #include "unwind/module_setup.h"
@@ -15,6 +16,15 @@ FindObjectFunction ResolveFindObject() {
       dlsym(RTLD_DEFAULT, "_dl_find_object"));
 }
 
+// Else handlers would take two faults for each page of it. Where that fails
+// (Linux before 5.14), they do.
+void WarmUp(RuleCache& rules) {
+  const auto start = reinterpret_cast<uint64_t>(&rules);
+  const uint64_t page = start & ~(kPageSize - 1);
+  madvise(reinterpret_cast<void*>(page), start + sizeof(rules) - page,
+          MADV_POPULATE_WRITE);
+}
+
 }  // namespace
 
 SelfUnwinder::InitStatus SelfUnwinder::Init(AddSources add_from_files) {
@@ -27,6 +37,7 @@ SelfUnwinder::InitStatus SelfUnwinder::Init(AddSources add_from_files) {
       !TakeModuleSnapshot(add_from_files, &state->modules)) {
     return InitStatus::kNoMemory;
   }
+  WarmUp(state->rules);
   state->later_modules.Configure(ResolveFindObject(), state->modules.count());
   state_.store(state, std::memory_order_release);
 

@@ -105,6 +105,22 @@ class UnwindRule {
     return UnwindRule(word);
   }
 
+  // CFA = `base` (SP or FP) + `offset`, and of each of Arch::kCalleeSaved eight
+  // bits, the first one's lowest: k if it is saved at CFA - 8 k, 0 if it is
+  // kept. The zero word if it does not fit.
+  static constexpr UnwindRule Step(size_t base, uint64_t offset,
+                                   uint64_t slots) {
+    if (offset % kWord != 0 || offset / kWord > kMaxCfaWords) return {};
+    uint64_t word = kStep | offset / kWord << kCfaShift;
+    if (base == Arch::kFp) word |= kFpBit;
+    for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
+      const uint64_t slot = slots >> 8 * i & 0xff;
+      if (slot > kMaxSlot) return {};
+      word |= slot << (kSlotShift + kSlotBits * i);
+    }
+    return UnwindRule(word);
+  }
+
   // There is no row, and nothing was found without one.
   static constexpr UnwindRule NoWay() {
     return UnwindRule(kNoCaller | kGuessBit);

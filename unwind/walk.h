@@ -17,7 +17,7 @@
 #include <cstring>
 #include <span>
 
-#include "unwind/call_site.h"
+#include "unwind/caller_check.h"
 #include "unwind/caller_guess.h"
 #include "unwind/cfi_answer.h"
 #include "unwind/code_reader.h"
@@ -118,6 +118,12 @@ class Walker {
           ++result.depth;
           return result;
         }
+        if (known.rule.word() == 0 && !at.exact &&
+            StepPlain(LearnCaller<Arch>(at.pc, code_, cfi_), memory_, &at,
+                      &frame)) {
+          ++result.depth;
+          continue;
+        }
       }
       const WalkEnd end = StepInFull(frames.first(result.depth + 1), &result);
       if (end != WalkEnd::kRoot) return End(result, end, frames);
@@ -167,7 +173,7 @@ class Walker {
     }
     const Answer answer = cfi_.Find(frame.pc, frame.exact);
     frame.module = answer.module;
-    if (!IsBelievable(frame, answer)) {
+    if (!IsBelievable(frame, answer, code_)) {
       return frame.guessed ? WalkEnd::kNoCfi : WalkEnd::kBadCfi;
     }
     // Only code that switches contexts is in the same library as where they
@@ -210,19 +216,6 @@ class Walker {
     result.end = end;
     if (result.depth != 0) result.failed_pc = frames[result.depth - 1].pc;
     return result;
-  }
-
-  // A return address is right only if it follows a call, or is the signal
-  // trampoline's, or where a context begins; 0 is none of these (it is what the
-  // wrong slot holds where libgcc is about to land an exception). Otherwise
-  // what led here was wrong, and the frame would be garbage. One that was not
-  // guessed, and has a rule already, was looked at before.
-  bool IsBelievable(const Frame& frame, const Answer& answer) {
-    const bool is_new =
-        frame.guessed || answer.is_new || answer.kind == Answer::Kind::kNone;
-    return frame.exact || !is_new || answer.is_signal_frame ||
-           answer.rule.is_context_root() || code_.FollowsCall(frame.pc) ||
-           code_.IsTrampoline(frame.pc);
   }
 
   // One step up: fills the other registers, pc_, is_exact_ and is_guessed_

@@ -15,6 +15,7 @@
 #include "unwind/elf_module.h"
 #include "unwind/frame.h"
 #include "unwind/self_memory.h"
+#include "unwind/usual_cfi.h"
 #include "unwind/walk.h"
 
 namespace unspool::unwind {
@@ -48,6 +49,7 @@ struct WalkScratch {
   size_t checked_count = 0;
   WalkState<NativeArch> walk;
   CfiFinderState<NativeArch> cfi;
+  UsualCies<NativeArch> usual_cies;
   PageCopy page;
   // A copy of a later module's bytes: unwind data, headers.
   std::array<uint8_t, kPageSize> window;

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "tests/fuzz/exercise_cfi.h"
 #include "tests/fuzz/fuzz_seeds.h"
 #include "unwind/arch/x86_64/arch.h"
 #include "unwind/cfi_machine.h"
+#include "unwind/rule_program.h"
 
 namespace unspool::fuzz {
 namespace {
@@ -55,6 +57,36 @@ void CompareSources(SpanSource source, const unwind::CfiSection& section,
   }
 }
 
+// Where a rule can be told by the short way, it is the row's.
+void CompareRules(SpanSource source, const unwind::CfiSection& section,
+                  const Cie& cie, const Fde& fde) {
+  static const auto machine = std::make_unique<CfiMachine<X86_64>>();
+  using Program = unwind::RuleProgram<X86_64>;
+  using Rule = unwind::UnwindRule<X86_64>;
+  Fde nothing;
+  if (cie.code_alignment != 1 || cie.data_alignment != -8 ||
+      !machine->FindRow(source, section, cie, nothing, 0)) {
+    return;
+  }
+  const auto initial = Rule::Compile(machine->row(), cie.ra_register);
+  if (!initial || initial->word() != Program::Initial().word()) return;
+  const auto code =
+      source.Window(fde.instructions.address, fde.instructions.size);
+  std::vector<uint8_t> bytes(code.begin(), code.end());
+  bytes.resize(code.size() + unwind::kRuleProgramMargin);
+  const std::span<const uint8_t> padded = bytes;
+  for (const uint64_t distance : {0x0, 0x1, 0x10, 0x1000}) {
+    Program program(padded.first(code.size()));
+    const Rule rule = program.RunTo(distance);
+    if (rule.word() == 0) continue;
+    if (!machine->FindRow(source, section, cie, fde, kFunction + distance)) {
+      std::abort();
+    }
+    const auto compiled = Rule::Compile(machine->row(), cie.ra_register);
+    if (!compiled || compiled->word() != rule.word()) std::abort();
+  }
+}
+
 }  // namespace
 }  // namespace unspool::fuzz
 
@@ -77,6 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   section.address = kAddress;
   section.size = size;
   ExerciseFde(source, section, cie, fde);
+  CompareRules(source, section, cie, fde);
   if (size > unspool::unwind::kMinWindowSize) {
     CompareSources(source, section, cie, fde);
   }

@@ -92,6 +92,7 @@ class RemoteCfi {
   // Each instruction is met once.
   void Learn(uint64_t, unwind::UnwindRule<NativeArch>) {}
   static unwind::KnownRule<NativeArch> FindKnown(uint64_t) { return {}; }
+  static unwind::UnwindRule<NativeArch> FindUsual(uint64_t) { return {}; }
   static bool IsStill(uint64_t, unwind::ModuleId) { return true; }
 
   bool IsCode(uint64_t address) {

@@ -55,6 +55,7 @@ class OwnCfi {
   }
   void Learn(uint64_t, UnwindRule<NativeArch>) {}
   static KnownRule<NativeArch> FindKnown(uint64_t) { return {}; }
+  static UnwindRule<NativeArch> FindUsual(uint64_t) { return {}; }
   static bool IsStill(uint64_t, ModuleId) { return true; }
   bool IsCode(uint64_t address) {
     const LoadedModule* loaded = OwnModules().Get(OwnModules().Find(address));

@@ -92,6 +92,15 @@ class FakeCfi {
     }
     return {answer.rule, answer.module};
   }
+  // What is new is usual, too, if it is a plain rule.
+  Rule FindUsual(uint64_t lookup_pc) {
+    const Answer answer = Find(lookup_pc, /*exact=*/true);
+    const bool is_found = finds_usual_ && answer.is_new &&
+                          answer.kind == Answer::Kind::kRule &&
+                          answer.rule.is_plain();
+    return is_found ? answer.rule : Rule();
+  }
+  void FindUsualRules() { finds_usual_ = true; }
   void KnowRules(bool knows_rules) { knows_rules_ = knows_rules; }
   StepStatus ApplyRow(const X86_64Registers& frame, FakeMemory& memory,
                       X86_64Registers* caller) {
@@ -122,6 +131,7 @@ class FakeCfi {
   };
   std::map<uint64_t, Function> functions_;
   bool knows_rules_ = false;
+  bool finds_usual_ = false;
   bool is_new_ = false;
   std::map<uint64_t, Rule> learnt_rules_;  // by look-up PC
   Rule learnt_;

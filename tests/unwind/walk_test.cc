@@ -63,6 +63,17 @@ TEST_F(WalkTest, NewReturnAddressesFollowACall) {
   EXPECT_EQ(Walk(), "leaf+4!: bad-cfi at leaf+4");
 }
 
+TEST_F(WalkTest, AUsualRuleOfACallerIsLearntIfThereIsACall) {
+  cfi_.MakeNew();
+  cfi_.FindUsualRules();
+  PutCalls();
+  EXPECT_EQ(Walk(), "leaf+4! middle+5 main+5 start+5: root");
+  EXPECT_EQ(cfi_.learnt().word(), Rule::Root().word());
+  cfi_.MakeNew();
+  PutStack({1, kMiddle + 0x20});
+  EXPECT_EQ(Walk(), "leaf+4!: bad-cfi at leaf+4");
+}
+
 // Its last instructions say that the return address is a word lower than the
 // rule does, which clang's notes do where it has moved `add $8,%rsp`.
 TEST_F(WalkTest, ANearReturnOverrulesTheRule) {

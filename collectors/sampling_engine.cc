@@ -33,13 +33,6 @@ void WaitForHandler(const ThreadState& state) {
   }
 }
 
-// What the thread used by now, at `cpu_ns` of its clock, beyond its weights.
-// Below 0 where its first tick came early.
-int64_t RestNs(const ThreadState& state, uint64_t cpu_ns) {
-  return static_cast<int64_t>(cpu_ns - state.cpu_at_start_ns -
-                              state.weight_ns.load(std::memory_order_relaxed));
-}
-
 bool HasRecord(const ThreadState& state) {
   return state.log.record.load(std::memory_order_acquire) != nullptr;
 }
@@ -73,7 +66,7 @@ SamplingEngine::StartStatus SamplingEngine::Start(const Config& config,
   // Nobody else can make a thread. The second look is for threads that the
   // first one came too early for and whose creators called pthread_create()
   // before we ran.
-  if (AreTasksKnown()) return StartStatus::kOk;
+  if (AreKnown(CountTasks())) return StartStatus::kOk;
   Scan(CountFrom::kNow);
   Scan(CountFrom::kNow);
   return StartStatus::kOk;
@@ -95,7 +88,7 @@ void SamplingEngine::Stop(const sigset_t& own_mask) {
   // All sources first: what comes now is not the program's time any more.
   threads_.ForEach([](ThreadState& state) { state.source.Disarm(); });
   // What nobody told of and no tick found is taken in, to be counted.
-  if (!AreTasksKnown()) Scan(CountFrom::kBirth);
+  if (!AreKnown(CountTasks())) Scan(CountFrom::kBirth);
   threads_.ForEach([&](ThreadState& state) {
     state.source.Delete();
     WaitForHandler(state);
@@ -162,72 +155,6 @@ SamplingEngine::Totals SamplingEngine::totals() {
     totals.losses += state.losses.load(std::memory_order_relaxed);
   });
   return totals;
-}
-
-// By their number alone, which costs one stat().
-bool SamplingEngine::AreTasksKnown() const {
-  const uint32_t own = config_.helper_tid != 0 ? 1 : 0;
-  return CountTasks() == threads_.used() + own;
-}
-
-void SamplingEngine::Scan(CountFrom from) {
-  ReapEnded();
-  TaskList tasks;
-  while (const int32_t tid = tasks.Next()) {
-    if (tid == config_.helper_tid) continue;
-    if (threads_.FindByTid(tid) == nullptr) Adopt(tid, from);
-  }
-}
-
-// Threads that nobody told us the end of.
-void SamplingEngine::ReapEnded() {
-  threads_.ForEach([&](ThreadState& state) {
-    const bool is_alive =
-        state.source.IsArmed() || ThreadCpuNs(threads_.tid(state)) != 0;
-    if (!is_alive) Retire(state);
-  });
-}
-
-ThreadState* SamplingEngine::Adopt(int32_t tid, CountFrom from) {
-  ThreadState* state = threads_.Acquire(tid);
-  if (state == nullptr) return nullptr;
-  if (tid == process_.pid()) state->stack = main_stack_;
-  state->is_found = true;
-  state->cpu_at_start_ns = ThreadCpuNs(tid);
-  BeginTicks(*state, tid);
-  if (from == CountFrom::kBirth) NoteUnseen(*state);
-  return state;
-}
-
-// What a thread used before it was found. Its end may go unnoticed, so this is
-// said at once; at Stop() NoteMissed knows better what it was.
-void SamplingEngine::NoteUnseen(ThreadState& state) {
-  if (!running_.load()) {
-    state.cpu_at_start_ns = 0;
-  } else if (recorder_->sampling_wanted()) {
-    NoteUnsampled(state, static_cast<int64_t>(state.cpu_at_start_ns));
-  }
-}
-
-// What a thread used while it blocked the signal, if nobody will tell of its
-// end: glibc's own threads do that (SIGEV_THREAD, aio). Two looks in a row must
-// find it blocked: others do so for a moment, to create a thread. A tick of it
-// that comes just now is dropped.
-void SamplingEngine::NoteBlocked(ThreadState& state) {
-  if (!state.is_found || !state.had_source) return;
-  const int32_t tid = threads_.tid(state);
-  const uint64_t cpu_ns = ThreadCpuNs(tid);
-  const int64_t rest_ns = RestNs(state, cpu_ns);
-  const bool was_blocked = state.seems_blocked;
-  state.seems_blocked = cpu_ns != 0 &&
-                        rest_ns > static_cast<int64_t>(slack_ns_) &&
-                        IsSignalBlocked(tid, state.signal);
-  if (!was_blocked || !state.seems_blocked || state.busy.exchange(1) != 0) {
-    return;
-  }
-  recorder_->RecordLoss(state, LossCause::kBlocked,
-                        static_cast<uint64_t>(rest_ns));
-  state.busy.store(0);
 }
 
 // Without memory or a timer the thread is kept all the same: NoteMissed counts

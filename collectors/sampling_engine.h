@@ -104,13 +104,19 @@ class SamplingEngine {
   // the new thread, or Abandon, if there is no new thread; the state is the
   // engine's again after it. End, last thing in a thread; any `hint` will do,
   // the state that Begin was given is found fastest. Threads that nobody tells
-  // of are found by looking (once a second). Prepare and Abandon are
+  // of are found by looking (LookForThreads()). Prepare and Abandon are
   // async-signal-safe; Begin and End are not: they take the lock.
   ThreadState* PrepareThread(const ThreadState::Start& start,
                              const StackRequest& stack);
   void BeginThread(ThreadState& state);
   void AbandonThread(ThreadState& state);
   void EndThread(ThreadState* hint);
+
+  // Looks for threads that nobody told of, now: ticks do so once a second. What
+  // they used before is recorded as unsampled. Gives how many threads there
+  // are, ours too; 0: it does not run, or nobody knows. Not in a handler: takes
+  // the lock.
+  uint32_t LookForThreads();
 
   // Right before exec in the calling thread: what it used beyond its samples
   // counts, if that is more than a tick that is on its way. Async-signal-safe
@@ -140,13 +146,24 @@ class SamplingEngine {
   uint64_t WeightNs(ThreadState& thread, const siginfo_t& info) const;
   uint64_t PeriodsNs(const siginfo_t& info) const;
   void StartEventIfWanted(ThreadState& thread);
+  static bool MayLook();
+  bool IsScanDue(uint64_t now_s);
   void ScanIfDue(uint64_t now_s);
+
+  // What the thread used by now, at `cpu_ns` of its clock, beyond its weights.
+  // Below 0 where its first tick came early.
+  static int64_t RestNs(const ThreadState& state, uint64_t cpu_ns) {
+    return static_cast<int64_t>(
+        cpu_ns - state.cpu_at_start_ns -
+        state.weight_ns.load(std::memory_order_relaxed));
+  }
 
   // All below: lock held.
   StartStatus BeginCallingThread();
-  bool AreTasksKnown() const;
+  bool AreKnown(uint32_t tasks) const;
+  uint32_t FindThreads();
   void Scan(CountFrom from);
-  void ReapEnded();
+  void ReapEnded(bool all);
   ThreadState* Adopt(int32_t tid, CountFrom from);
   void BeginTicks(ThreadState& state, int32_t tid);
   void StartTimer(ThreadState& state, int32_t tid);

@@ -83,6 +83,28 @@ uint64_t ParseField(const char* text, const char* end, int fields) {
   return value;
 }
 
+// /proc/self/task/TID/stat from the end of the name on, which is field 2, in
+// parentheses, and may hold any byte (proc(5)).
+class TaskStat {
+ public:
+  explicit TaskStat(int32_t tid) {
+    const size_t size = ReadTaskFile(tid, "stat", text_, sizeof(text_));
+    const void* name_end = memrchr(text_, ')', size);
+    if (name_end == nullptr) return;
+    name_end_ = static_cast<const char*>(name_end);
+    end_ = text_ + size;
+  }
+
+  // The parenthesis; end() if there is nothing to be read.
+  const char* name_end() const { return name_end_; }
+  const char* end() const { return end_; }
+
+ private:
+  char text_[1024];
+  const char* name_end_ = text_;
+  const char* end_ = text_;
+};
+
 }  // namespace
 
 TaskList::TaskList() : fd_(OpenForReading(kTaskDirectory, O_DIRECTORY)) {}
@@ -128,15 +150,18 @@ int OpenTaskFile(int32_t tid, const char* file) {
 }
 
 bool IsSignalBlocked(int32_t tid, int signal) {
-  char stat[1024];
-  const size_t size = ReadTaskFile(tid, "stat", stat, sizeof(stat));
-  // The name, field 2, is in parentheses and may hold any byte.
-  const void* name_end = memrchr(stat, ')', size);
-  if (name_end == nullptr) return false;
+  const TaskStat stat(tid);
   constexpr int kFieldsAfterName = 32 - 2;
-  const uint64_t blocked = ParseField(static_cast<const char*>(name_end),
-                                      stat + size, kFieldsAfterName);
+  const uint64_t blocked =
+      ParseField(stat.name_end(), stat.end(), kFieldsAfterName);
   return (blocked >> (signal - 1) & 1) != 0;
+}
+
+bool HasTaskEnded(int32_t tid) {
+  const TaskStat stat(tid);
+  constexpr ptrdiff_t kState = 2;  // ") Z"
+  return stat.end() - stat.name_end() > kState &&
+         stat.name_end()[kState] == 'Z';
 }
 
 bool ReadTaskName(int32_t tid, TaskName& name) {

@@ -51,6 +51,10 @@ int OpenTaskFile(int32_t tid, const char* file);
 // Async-signal-safe.
 bool IsSignalBlocked(int32_t tid, int signal);
 
+// True if thread `tid` has ended and is listed all the same: the main thread,
+// after pthread_exit(), while others run. Async-signal-safe.
+bool HasTaskEnded(int32_t tid);
+
 // Thread names are at most 15 bytes and a NUL (prctl(2), PR_SET_NAME).
 using TaskName = std::array<char, 16>;
 

@@ -133,18 +133,9 @@ void SamplingEngine::StartEventIfWanted(ThreadState& thread) {
 }
 
 void SamplingEngine::ScanIfDue(uint64_t now_s) {
-  if (!IsAllowed(OptionalCall::kFiles) || !IsAllowed(OptionalCall::kThreads)) {
-    return;
-  }
-  uint64_t seen_s = last_scan_s_.load(std::memory_order_relaxed);
-  if (now_s == seen_s || !last_scan_s_.compare_exchange_strong(
-                             seen_s, now_s, std::memory_order_relaxed)) {
-    return;
-  }
-  if (!lock_.Try()) return;
-  // The count costs one stat(); only if it differs is the directory read.
+  if (!MayLook() || !IsScanDue(now_s) || !lock_.Try()) return;
   if (running_.load()) {
-    if (!AreTasksKnown()) Scan(CountFrom::kBirth);
+    FindThreads();
     threads_.ForEach([this](ThreadState& state) { NoteBlocked(state); });
   }
   lock_.Unlock();

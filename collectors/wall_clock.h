@@ -11,14 +11,15 @@
 #ifndef UNSPOOL_COLLECTORS_WALL_CLOCK_H_
 #define UNSPOOL_COLLECTORS_WALL_CLOCK_H_
 
-#include <pthread.h>
 #include <signal.h>
 
 #include <atomic>
 #include <cstdint>
 #include <span>
 
+#include "collectors/helper_thread.h"
 #include "collectors/recorder.h"
+#include "collectors/sampling_engine.h"
 #include "collectors/spool/spool_writer.h"
 #include "collectors/thread_wait.h"
 #include "collectors/wall_thread.h"
@@ -34,6 +35,8 @@ class WallClock {
     uint64_t period_ns = 0;
     uint32_t max_depth = 0;
     sigset_t own_mask{};  // what the program blocks in the calling thread
+    SamplingEngine* engine =
+        nullptr;  // looks for threads when there are others
   };
   enum class StartStatus : uint8_t { kOk, kNoMemory, kNoThread };
   struct Totals {
@@ -53,23 +56,15 @@ class WallClock {
 
   // Records what was waited until now and ends the helper. Does nothing if it
   // does not run. Not async-signal-safe: waits for the helper.
-  void Stop();
+  void Stop() { helper_.Stop(); }
 
   // For the child after fork, which has no helper: makes this object ready for
   // Start(). Async-signal-safe.
   void ForgetAfterFork();
 
-  // A thread's life as pthread_create() tells it: its creator says Prepare and,
-  // if there is no new thread, Abandon; the new thread says Begin. So the
-  // helper knows when the last one ends, and is gone by then: a program whose
-  // main thread ends by pthread_exit() lives as long as any thread does. Not
-  // async-signal-safe: pthread_setspecific() may allocate.
-  void PrepareThread() { program_threads_.fetch_add(1); }
-  void AbandonThread() { program_threads_.fetch_sub(1); }
-  void BeginThread();
-
+  HelperThread& helper() { return helper_; }
   // The helper's thread id; 0 while there is none. Async-signal-safe.
-  int32_t tid() const { return tid_.load(std::memory_order_acquire); }
+  int32_t tid() const { return helper_.tid(); }
 
   // Since Start(). Async-signal-safe.
   Totals totals() const;
@@ -77,13 +72,9 @@ class WallClock {
  private:
   static constexpr uint32_t kMaxGap = 16;  // rounds
 
-  static uint64_t NowNs();  // of CLOCK_MONOTONIC
   bool AllocateMemory();
-  bool StartThread();
-  static void OnThreadEnd(void* self);
-  static void* ThreadMain(void* self);
+  static void ThreadMain(void* self);
   void Run();
-  bool SleepUntil(uint64_t deadline_ns);
   uint64_t Round();
   void FinalRound();
   void Refresh(uint64_t now_ns);
@@ -102,15 +93,7 @@ class WallClock {
   Config config_;
   Recorder* recorder_ = nullptr;
   SpoolWriter* writer_ = nullptr;
-  pthread_t thread_{};
-  std::atomic<bool> has_thread_{false};
-  pthread_key_t key_ = 0;  // its destructor tells the end of a thread
-  bool has_key_ = false;
-  std::atomic<uint32_t> program_threads_{0};
-  std::atomic<int32_t> tid_{0};
-  std::atomic<uint32_t> stop_{0};        // a futex; 1: stop
-  std::atomic<int32_t> waiting_tid_{0};  // who waits for the helper: in
-                                         // Start() or Stop()
+  HelperThread helper_;
   std::atomic<uint64_t> samples_{0};
   std::atomic<uint64_t> losses_{0};
 
@@ -119,7 +102,6 @@ class WallClock {
   unwind::WalkScratch* scratch_ = nullptr;
   std::span<unwind::Frame> frames_;
   WallThreadTable threads_;
-  bool has_own_files_ = false;  // a table of descriptors that is not shared
   uint32_t open_files_ = 0;
   uint64_t round_ = 0;
   uint64_t checked_ns_ = 0;    // when the number of threads was looked at

@@ -22,7 +22,7 @@ void AddTo(std::atomic<uint64_t>& counter) {
 
 void WallClock::Look(WallThread& thread) {
   if (thread.is_ended) return;
-  const uint64_t now_ns = NowNs();
+  const uint64_t now_ns = MonotonicNowNs();
   const uint64_t cpu_ns = ThreadCpuNs(thread.tid);
   if (cpu_ns == 0) {  // it is gone
     is_list_old_ = true;
@@ -75,7 +75,8 @@ ThreadWait WallClock::ReadWait(WallThread& thread) {
     if (thread.wait_fd >= 0) ++open_files_;
   }
   const ThreadWait wait = ReadThreadWait(thread.wait_fd);
-  if (!has_own_files_ || open_files_ > kMaxOpenFiles) CloseWait(thread);
+  if (!helper_.has_own_files() || open_files_ > kMaxOpenFiles)
+    CloseWait(thread);
   return wait;
 }
 
@@ -91,7 +92,7 @@ void WallClock::CloseWait(WallThread& thread) {
 // right.
 NodeId WallClock::FindStack(WallThread& thread, const ThreadWait& wait) {
   if (wait.state != ThreadWait::State::kWaiting ||
-      thread.tid == waiting_tid_.load(std::memory_order_acquire)) {
+      helper_.IsAwaitedBy(thread.tid)) {
     return 0;
   }
   const NodeId stack =

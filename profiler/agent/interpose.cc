@@ -46,11 +46,11 @@ UNSPOOL_EXPORT int pthread_create(pthread_t* thread,
       {routine, argument}, collectors::RequestedStack(attributes));
   if (state == nullptr) return next(thread, attributes, routine, argument);
   profiler::PrepareThreadEnds();
-  profiler::GetSession().wall_clock().PrepareThread();
+  profiler::GetSession().wall_clock().helper().PrepareThread();
   const int result = next(thread, attributes, &profiler::StartRoutine, state);
   if (result != 0) {
     engine.AbandonThread(*state);
-    profiler::GetSession().wall_clock().AbandonThread();
+    profiler::GetSession().wall_clock().helper().AbandonThread();
   }
   return result;
 }

@@ -14,8 +14,8 @@
 
 #include "collectors/signal_action.h"
 #include "profiler/agent/export.h"
+#include "profiler/agent/in_front_of_libc.h"
 #include "profiler/agent/next_function.h"
-#include "profiler/agent/sees_exec.h"
 #include "profiler/agent/session.h"
 
 namespace unspool::profiler {
@@ -74,7 +74,7 @@ void CopyArguments(const char* first, va_list arguments, size_t count,
 }  // namespace
 
 // The first definition that the program finds must lie where this code does.
-bool SeesExec() {
+bool IsInFrontOfLibc() {
   Dl_info first{}, own{};
   return dladdr(dlsym(RTLD_DEFAULT, "execve"), &first) != 0 &&
          dladdr(reinterpret_cast<void*>(&next_execve), &own) != 0 &&

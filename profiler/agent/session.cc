@@ -14,9 +14,9 @@
 #include "profiler/agent/agent_note.h"
 #include "profiler/agent/ending.h"
 #include "profiler/agent/image_facts.h"
+#include "profiler/agent/in_front_of_libc.h"
 #include "profiler/agent/profile_file.h"
 #include "profiler/agent/sandbox.h"
-#include "profiler/agent/sees_exec.h"
 
 // ThreadSanitizer's, if it is in the program.
 extern "C" [[gnu::weak]] void __tsan_init();
@@ -127,8 +127,9 @@ Problem Session::RememberSettings(const Settings& settings) {
   frequency_ = settings.frequency;
   output_.text[0] = '\0';
   const uint64_t period_ns = collectors::PeriodNs(frequency_);
+  is_told_of_threads_ = IsInFrontOfLibc != nullptr && IsInFrontOfLibc();
   engine_choice_ = collectors::ChooseEngine(settings.engine, period_ns,
-                                            SeesExec != nullptr && SeesExec());
+                                            /*sees_exec=*/is_told_of_threads_);
   facts_.Read(period_ns, EngineName(engine_choice_.engine), settings.clock);
   wall_config_.period_ns = period_ns;
   wall_config_.max_depth = settings.max_depth;
@@ -207,26 +208,44 @@ Problem Session::StartEngine(const Settings& settings,
     return MakeProblem(ENOMEM, "not enough memory for the unwinder");
   }
   recorder_.Begin(unwinder_, writer_);
-  if (settings.clock == collectors::SampleClock::kWall) {
-    const Problem problem = StartWallClock(own_mask);
-    if (!problem.ok()) return problem;
-  }
+  Problem problem = StartHelper(own_mask);
+  if (!problem.ok()) return problem;
   collectors::SamplingEngine::Config config;
   config.engine = engine_choice_.engine;
   config.period_ns = collectors::PeriodNs(settings.frequency);
   config.max_depth = settings.max_depth;
   config.signal = settings.signal;
-  config.helper_tid = wall_clock_.tid();
-  const Problem problem =
-      DescribeEngine(engine_.Start(config, recorder_), settings.signal);
-  if (!problem.ok()) wall_clock_.Stop();
+  config.helper_tid = helper_tid();
+  problem = DescribeEngine(engine_.Start(config, recorder_), settings.signal);
+  if (!problem.ok()) StopHelper();
   return problem;
 }
 
 // Before the engine, which must know that this thread is not the program's.
+// Without a finder, ticks find threads.
+Problem Session::StartHelper(const sigset_t& own_mask) {
+  if (facts_.info().clock == collectors::SampleClock::kWall) {
+    return StartWallClock(own_mask);
+  }
+  if (!is_told_of_threads_ && IsAllowed(OptionalCall::kFiles)) {
+    (void)thread_finder_.Start(engine_, own_mask);
+  }
+  return {};
+}
+
+void Session::StopHelper() {
+  wall_clock_.Stop();
+  thread_finder_.Stop();
+}
+
+int32_t Session::helper_tid() const {
+  return wall_clock_.tid() != 0 ? wall_clock_.tid() : thread_finder_.tid();
+}
+
 Problem Session::StartWallClock(const sigset_t& own_mask) {
   if (!IsAllowed(OptionalCall::kFiles)) return FilterProblem("reading /proc");
   wall_config_.own_mask = own_mask;
+  wall_config_.engine = &engine_;
   switch (wall_clock_.Start(wall_config_, recorder_, writer_)) {
     case collectors::WallClock::StartStatus::kOk:
       return {};
@@ -244,7 +263,7 @@ Problem Session::Stop() {
   if (!IsAllowed(OptionalCall::kThreads)) return FilterProblem("ending it");
   QuietLock lock(lock_);
   if (!is_recording_) return MakeProblem(ESRCH, "sampling does not run");
-  wall_clock_.Stop();
+  StopHelper();
   engine_.Stop(lock.previous_mask());
   SayWithoutEvent();
   is_recording_ = false;

@@ -12,6 +12,7 @@
 #include "collectors/recorder.h"
 #include "collectors/sampling_engine.h"
 #include "collectors/spool/spool_writer.h"
+#include "collectors/thread_finder.h"
 #include "collectors/try_lock.h"
 #include "collectors/wall_clock.h"
 #include "profiler/agent/image_facts.h"
@@ -127,7 +128,10 @@ class Session {
   bool PrepareUnwinder();
   void CompleteModules();
   Problem StartEngine(const Settings& settings, const sigset_t& own_mask);
+  Problem StartHelper(const sigset_t& own_mask);
   Problem StartWallClock(const sigset_t& own_mask);
+  void StopHelper();
+  int32_t helper_tid() const;
   void SayWithoutEvent();
   Problem WriteProfileNow();
   void NoteEnd();
@@ -143,6 +147,7 @@ class Session {
   bool is_first_process_ = false;
   bool is_resumed_ = false;
   bool follows_children_ = false;
+  bool is_told_of_threads_ = false;  // we stand in front of pthread_create()
   uint32_t frequency_ = 0;
   SpoolTag spool_tag_;
   ImageFacts facts_;
@@ -157,7 +162,9 @@ class Session {
   collectors::SpoolWriter writer_;
   collectors::Recorder recorder_;
   collectors::SamplingEngine engine_;
+  // One of them at most runs.
   collectors::WallClock wall_clock_;
+  collectors::ThreadFinder thread_finder_;
 };
 
 // Async-signal-safe.

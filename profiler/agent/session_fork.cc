@@ -41,11 +41,8 @@ bool Session::ContinueAfterFork(const sigset_t& own_mask) {
     recorder_.Begin(unwinder_, writer_);
   }
   wall_clock_.ForgetAfterFork();
-  if (facts_.info().clock == collectors::SampleClock::kWall &&
-      !StartWallClock(own_mask).ok()) {
-    return false;
-  }
-  return engine_.ContinueAfterFork(wall_clock_.tid());
+  thread_finder_.ForgetAfterFork();
+  return StartHelper(own_mask).ok() && engine_.ContinueAfterFork(helper_tid());
 }
 
 // Everything is off until the child starts a recording of its own.
@@ -59,6 +56,7 @@ void Session::ForgetAfterFork() {
   writer_.ForgetAfterFork();
   engine_.ForgetAfterFork();
   wall_clock_.ForgetAfterFork();
+  thread_finder_.ForgetAfterFork();
 }
 
 void Session::PrepareExec() {

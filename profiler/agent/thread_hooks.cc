@@ -28,7 +28,7 @@ collectors::ThreadState::Start EnterThread(collectors::ThreadState& state) {
   const collectors::ThreadState::Start start = state.start;
   if (has_key) pthread_setspecific(key, &state);
   GetSession().engine().BeginThread(state);
-  GetSession().wall_clock().BeginThread();
+  GetSession().wall_clock().helper().BeginThread();
   return start;
 }
 

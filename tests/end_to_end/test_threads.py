@@ -20,7 +20,7 @@ def by_thread(profile):
 class FE07EveryKindOfThreadTest(harness.Case):
     """pthread_create, thrd_create, SIGEV_THREAD of a timer and of aio, raw
     clone without TLS, and a second libc's threads in a namespace of its own;
-    all but the first are found by looking, once a second. The timer's thread
+    all but the first are found by looking. The timer's thread
     blocks all signals."""
 
     SECONDS = "1.2"

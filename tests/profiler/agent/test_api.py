@@ -40,6 +40,24 @@ class ApiTest(AgentCase):
         self.assertEqual((run.returncode, run.stderr), (7, ""))
         profile = pprof_decode.load(self.output)
         self.assertAlmostEqual(cpu(profile), 600e6, delta=60e6)
+        self.check_late_thread(profile)
+
+    def check_late_thread(self, profile):
+        index = profile.value_index(profile.default_sample_type)
+        late = [sample for sample in profile.samples
+                if sample.labels.get("thread") == "late" and
+                sample.labels.get("state") != "waiting"]
+        self.assertAlmostEqual(sum(sample.values[index] for sample in late),
+                               300e6, delta=3 * PERIOD_NS)
+        # What it used before it was found has no stack.
+        self.assertGreater(sum(sample.values[index] for sample in late
+                               if len(sample.frames) > 1), 150e6)
+
+    def test_threads_that_begin_while_main_waits(self):
+        for mode in ("late", "late-wall"):
+            for form in self.both():
+                self.call(form, mode)
+                self.check_late_thread(pprof_decode.load(self.output))
 
     def test_refusals(self):
         for form in self.both():
@@ -76,7 +94,8 @@ class ApiTest(AgentCase):
 
     def test_the_wall_clock_does_not_keep_a_program_from_its_end(self):
         for form in self.both():
-            self.assertEqual(self.call(form, "last").stdout, "the last word")
+            for mode in ("last", "last-cpu"):
+                self.assertEqual(self.call(form, mode).stdout, "the last word")
             pprof_decode.load(self.output)
 
     def test_cpp_class(self):

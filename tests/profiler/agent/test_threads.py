@@ -20,6 +20,18 @@ class ThreadsTest(AgentCase):
                 len({sample.labels["tid"] for sample in profile.samples
                      if of_thread(sample)}), 1)
 
+    def test_threads_that_begin_otherwise_while_main_waits(self):
+        for kind in ("c11", "clone"):
+            with self.subTest(kind):
+                run = self.profiled([program("late_threads"), kind])
+                self.assertEqual((run.returncode, run.stderr), (7, ""))
+                profile = pprof_decode.load(self.output)
+                late = lambda sample: sample.labels["tid"] != run.pid
+                self.assertAlmostEqual(cpu(profile, late), 300e6,
+                                       delta=3 * PERIOD_NS)
+                found = lambda sample: late(sample) and len(sample.frames) > 1
+                self.assertGreater(cpu(profile, found), 250e6)
+
     def test_threads_that_are_cancelled_at_any_instruction(self):
         for engine in ("perf", "trap", "timer"):
             with self.subTest(engine):

@@ -6,9 +6,12 @@
 //   flush    a profile in the middle of a run
 //   fork     starts in the child of a running parent
 //   threads  threads that were there before the start
+//   late     a thread that begins while main waits for it
+//   late-wall     the same, by the wall clock
 //   waits    300 ms asleep, by the wall clock
 //   last     as threads, by the wall clock; main ends first, nobody stops, and
 //            what the thread printed last is in a buffer
+//   last-cpu the same, by CPU time
 
 #include <dirent.h>
 #include <errno.h>
@@ -197,6 +200,28 @@ static void threads(const char* output) {
   pthread_join(thread, NULL);
 }
 
+static void* late_thread(void* unused) {
+  pthread_setname_np(pthread_self(), "late");
+  spin_ms(300);
+  return unused;
+}
+
+static void sample_late_thread(const char* output, int clock) {
+  unspool_options options = options_for(output);
+  options.clock = clock;
+  CHECK(unspool_start(&options) == 0);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, late_thread, NULL) == 0);
+  pthread_join(thread, NULL);
+  CHECK(unspool_stop() == 0);
+}
+
+static void late(const char* output) { sample_late_thread(output, 0); }
+
+static void late_by_wall(const char* output) {
+  sample_late_thread(output, UNSPOOL_CLOCK_WALL);
+}
+
 static void waits(const char* output) {
   unspool_options options = options_for(output);
   options.clock = UNSPOOL_CLOCK_WALL;
@@ -213,9 +238,9 @@ static void* last_word(void* ready) {
   return NULL;
 }
 
-static void last(const char* output) {
+static void end_before_thread(const char* output, int clock) {
   unspool_options options = options_for(output);
-  options.clock = UNSPOOL_CLOCK_WALL;
+  options.clock = clock;
   static pthread_barrier_t ready;
   pthread_barrier_init(&ready, NULL, 2);
   pthread_t thread;
@@ -225,14 +250,21 @@ static void last(const char* output) {
   pthread_exit(NULL);
 }
 
+static void last(const char* output) {
+  end_before_thread(output, UNSPOOL_CLOCK_WALL);
+}
+
+static void last_by_cpu(const char* output) { end_before_thread(output, 0); }
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(const char*);
   } kModes[] = {
-      {"region", region},   {"loop", loop},   {"busy", busy},
-      {"errors", errors},   {"flush", flush}, {"fork", fork_and_start},
-      {"threads", threads}, {"waits", waits}, {"last", last}};
+      {"region", region},        {"loop", loop},   {"busy", busy},
+      {"errors", errors},        {"flush", flush}, {"fork", fork_and_start},
+      {"threads", threads},      {"waits", waits}, {"last", last},
+      {"last-cpu", last_by_cpu}, {"late", late},   {"late-wall", late_by_wall}};
   for (size_t i = 0; argc == 3 && i < sizeof(kModes) / sizeof(*kModes); ++i) {
     if (strcmp(kModes[i].name, argv[1]) != 0) continue;
     kModes[i].run(argv[2]);

@@ -4,11 +4,14 @@
 #define UNSPOOL_UNWIND_CFI_ANSWER_H_
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "unwind/byte_source.h"
 #include "unwind/dwarf_expression.h"
 #include "unwind/frame.h"
+#include "unwind/plain_step.h"
 #include "unwind/unwind_rule.h"
 
 namespace unspool::unwind {
@@ -49,24 +52,28 @@ struct KnownRule {
 
 // Find(pc, exact): the answer for a frame. FindKnown(pc): what Find would
 // answer for a look-up PC, as far as that needs no search; there is no last
-// answer after it. FindUsual(pc): the rule of a look-up PC that FindKnown() has
-// none for, if it is found at once (the zero word: ask Find); there is no last
-// answer after it. ApplyRow(frame, memory, &caller): the step of the last
-// answer, if that was kRow. IsCode(address): may there be
-// instructions, in an executable segment of a module? FindFunction(pc): where
-// the function begins whose unwind data covers a look-up PC (0: none does);
-// there is no last answer after it. Learn(pc, rule): what was found for a
-// look-up PC, or guessed; may be the answer from now on, if it is a rule.
-// IsStill(pc, module): is that the module of a look-up PC, as it was in an
-// earlier walk?
+// answer after it. StepOn(memory, &at, frames): takes as many plain steps by
+// such rules as is easy, from a return address with a known FP; writes their
+// frames and gives how many these are; no last answer either. FindUsual(pc):
+// the rule of a look-up PC that FindKnown() has none for, if it is found at
+// once (the zero word: ask Find); there is no last answer after it.
+// ApplyRow(frame, memory, &caller): the step of the last answer, if that was
+// kRow. IsCode(address): may there be instructions, in an executable segment of
+// a module? FindFunction(pc): where the function begins whose unwind data
+// covers a look-up PC (0: none does); there is no last answer after it.
+// Learn(pc, rule): what was found for a look-up PC, or guessed; may be the
+// answer from now on, if it is a rule. IsStill(pc, module): is that the module
+// of a look-up PC, as it was in an earlier walk?
 template <class T, class Arch, class Memory>
-concept CfiAnswers = requires(T cfi, uint64_t pc,
+concept CfiAnswers = requires(T cfi, uint64_t pc, Position* at,
+                              std::span<Frame> frames,
                               const typename Arch::Registers& frame,
                               Memory& memory,
                               typename Arch::Registers* caller) {
   { cfi.Find(pc, true) } -> std::same_as<CfiAnswer<Arch>>;
   { cfi.FindKnown(pc) } -> std::same_as<KnownRule<Arch>>;
   { cfi.FindUsual(pc) } -> std::same_as<UnwindRule<Arch>>;
+  { cfi.StepOn(memory, at, frames) } -> std::same_as<size_t>;
   { cfi.ApplyRow(frame, memory, caller) } -> std::same_as<StepStatus>;
   { cfi.IsCode(pc) } -> std::same_as<bool>;
   { cfi.FindFunction(pc) } -> std::same_as<uint64_t>;

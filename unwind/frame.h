@@ -23,16 +23,21 @@ struct Frame {
   bool exact = false;    // leaf, or interrupted by a signal
   bool guessed = false;  // found without CFI (frame pointer, leaf heuristics)
   // How the step to the caller depends on memory; for StackMemo.
-  static constexpr uint8_t kPlain = 1;     // by `fp_slot` and `step` alone
-  static constexpr uint8_t kUsesFp = 2;    // the CFA is relative to FP
-  static constexpr uint8_t kNeedsFp = 4;   // so is one before FP is restored
-  static constexpr uint8_t kFpCounts = 8;  // the caller's FP: it needs it
-  // The CFA is the word fp_slot words below FP, the caller's FP the word at it.
-  static constexpr uint8_t kRealigned = 16;
+  static constexpr uint8_t kPlain = 1;     // by `fp_rule` and `step` alone
+  static constexpr uint8_t kNeedsFp = 2;   // a CFA before FP is restored does
+  static constexpr uint8_t kFpCounts = 4;  // the caller's FP: it needs it
+  // The CFA is the word fp_slot() words below FP, the caller's FP the word at
+  // it.
+  static constexpr uint8_t kRealigned = 8;
   uint8_t step = 0;
-  uint8_t fp_slot = 0;  // k: FP is saved k words below the CFA; 0: kept
+  static constexpr uint8_t kUsesFp = 128;  // the CFA is relative to FP
+  uint8_t fp_rule = 0;                     // kUsesFp and fp_slot()
   uint64_t sp = 0;
   uint64_t fp = 0;
+
+  // k: FP is saved k words below the CFA; 0: kept
+  constexpr uint8_t fp_slot() const { return fp_rule & (kUsesFp - 1); }
+  constexpr bool uses_fp() const { return (fp_rule & kUsesFp) != 0; }
 };
 static_assert(sizeof(Frame) == 32);
 

@@ -39,8 +39,8 @@ template <class Arch, MemoryReader Memory>
       !memory.Read(at->fp, Arch::kWordSize, &saved_fp)) {
     return false;
   }
-  frame->step = Frame::kPlain | Frame::kUsesFp | Frame::kRealigned;
-  frame->fp_slot = rule.cfa_slot();
+  frame->step = Frame::kPlain | Frame::kRealigned;
+  frame->fp_rule = rule.fp_rule();
   *at = {ra, cfa, saved_fp, /*has_fp=*/true, /*exact=*/false};
   return true;
 }
@@ -67,8 +67,8 @@ template <class Arch, MemoryReader Memory>
       !memory.Read(fp_slot, Arch::kWordSize, &saved_fp)) {
     return false;
   }
-  frame->step = Frame::kPlain | (rule.uses_fp() ? Frame::kUsesFp : 0);
-  frame->fp_slot = static_cast<uint8_t>(slot);
+  frame->step = Frame::kPlain;
+  frame->fp_rule = rule.fp_rule();
   at->pc = ra;
   at->sp = cfa;
   at->fp = slot == 0 ? at->fp : saved_fp;

@@ -5,26 +5,35 @@
 
 namespace unspool::unwind {
 
-SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
+void SelfCfi::MoveTo(uint64_t pc) {
   // Callers are mostly in the module of their callees.
-  if (IsIn(place_, pc)) return place_;
-  Place place;
-  place.id = state_.modules.Find(pc);
-  place.module = state_.modules.Get(place.id);
-  if (place.module == nullptr) {
+  if (IsIn(place_, pc)) return;
+  place_.id = state_.modules.Find(pc);
+  place_.module = state_.modules.Get(place_.id);
+  if (place_.module == nullptr) {
     const auto found = state_.later_modules.Find(pc, scratch_);
-    place.module = found.module;
-    place.id = found.id;
+    place_.module = found.module;
+    place_.id = found.id;
   }
-  if (place.module == nullptr) return {};
-  place.start = place.module->module.start;
-  place.size = place.module->module.end - place.start;
+  if (place_.module == nullptr) {
+    place_ = {};
+    return;
+  }
+  place_.start = place_.module->module.start;
+  place_.size = place_.module->module.end - place_.start;
+}
+
+SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
+  const Place before = place_;
+  MoveTo(pc);
+  const Place place = place_;
+  place_ = before;
   return place;
 }
 
 SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
   const uint64_t lookup_pc = LookupPc(pc, exact);
-  place_ = FindPlace(lookup_pc);
+  MoveTo(lookup_pc);
   if (place_.module == nullptr) return FindRegistered(pc, exact);
   Answer answer;
   const uint64_t word = state_.rules.Find(lookup_pc, place_.id);
@@ -47,7 +56,7 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
 }
 
 UnwindRule<NativeArch> SelfCfi::FindUsual(uint64_t lookup_pc) {
-  place_ = FindPlace(lookup_pc);
+  MoveTo(lookup_pc);
   if (place_.module == nullptr || IsLater(place_) || !trusts_cache_) return {};
   const auto rule = FindUsualRule(*place_.module, lookup_pc,
                                   scratch_.usual_cies, &scratch_.cfi);
@@ -122,7 +131,7 @@ StepStatus SelfCfi::ApplyRow(const Registers& frame, SelfMemory& memory,
 }
 
 uint64_t SelfCfi::FindFunction(uint64_t lookup_pc) {
-  place_ = FindPlace(lookup_pc);
+  MoveTo(lookup_pc);
   if (place_.module == nullptr) return 0;
   scratch_.cfi.fde = {};
   FindInModule(lookup_pc, /*exact=*/true);

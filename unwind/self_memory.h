@@ -57,11 +57,19 @@ class SelfMemory {
     page_.size = 0;
   }
 
-  UNSPOOL_READS_RAW_STACK bool Read(uint64_t address, size_t size,
-                                    uint64_t* value) {
+  // How many addresses from `address` on hold a word for LoadPlain().
+  uint64_t plain_words_from(uint64_t address) const {
+    const uint64_t offset = address - plain_low_;
+    return offset < plain_words_ ? plain_words_ - offset : 0;
+  }
+  UNSPOOL_READS_RAW_STACK static uint64_t LoadPlain(uint64_t address) {
+    using Word [[gnu::may_alias, gnu::aligned(1)]] = uint64_t;
+    return *reinterpret_cast<const volatile Word*>(address);
+  }
+
+  bool Read(uint64_t address, size_t size, uint64_t* value) {
     if (address - plain_low_ < plain_words_ && size == sizeof(uint64_t)) {
-      using Word [[gnu::may_alias, gnu::aligned(1)]] = uint64_t;
-      *value = *reinterpret_cast<const volatile Word*>(address);
+      *value = LoadPlain(address);
       return true;
     }
     // By a word of its own: one whose address is known elsewhere would be kept

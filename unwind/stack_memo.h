@@ -163,7 +163,12 @@ class StackMemo {
       SetCursor(end());
       return false;
     }
-    for (size_t i = checked_; i > first; --i, --caller) {
+    size_t i = checked_;
+    if constexpr (requires { memory.plain_words_from(0); }) {
+      i = CheckPlain(first, i, memory, cfi);
+      caller = storage_.data() + i;
+    }
+    for (; i > first; --i, --caller) {
       if (!IsSame(caller[-1], *caller, memory, cfi)) {
         checked_ = i;
         SetCursor(i);
@@ -174,16 +179,40 @@ class StackMemo {
     return true;
   }
 
+  // The same from `from` down to `first`, for what plain loads may read and
+  // modules that stay: gives where anything else comes, or differs.
+  template <class Memory, class Cfi>
+  size_t CheckPlain(size_t first, size_t from, Memory& memory, Cfi& cfi) {
+    // Stacks grow: what is between the ends is where they are.
+    const uint64_t low = storage_[first].sp;
+    if (storage_[from].sp - low >= memory.plain_words_from(low)) return from;
+    const ModuleId lasting = cfi.lasting_modules();
+    const Frame* caller = storage_.data() + from;
+    for (; from > first; --from, --caller) {
+      const Frame& callee = caller[-1];
+      if (Memory::LoadPlain(caller->sp + static_cast<uint64_t>(
+                                             Arch::kRaOffset)) != caller->pc ||
+          callee.module >= lasting) {
+        break;
+      }
+      if ((callee.step & (Frame::kFpCounts | Frame::kRealigned)) != 0 &&
+          !IsFpSame(callee, *caller, memory)) {
+        break;
+      }
+    }
+    return from;
+  }
+
   // From frame `first` on: what a step must keep is a matter of its caller's.
   [[gnu::noinline]] void SetFlags(size_t first) {
     for (; flagged_ > first; --flagged_) {
       const Frame& caller = storage_[flagged_];
       Frame& callee = storage_[flagged_ - 1];
       const bool is_needed = (caller.step & Frame::kNeedsFp) != 0;
-      const bool is_saved = callee.fp_slot != 0;
+      const bool is_saved = callee.fp_slot() != 0;
       uint8_t step = callee.step & ~(Frame::kFpCounts | Frame::kNeedsFp);
       if (is_needed && is_saved) step |= Frame::kFpCounts;
-      if ((step & Frame::kUsesFp) != 0 || (is_needed && !is_saved)) {
+      if (callee.uses_fp() || (is_needed && !is_saved)) {
         step |= Frame::kNeedsFp;
       }
       callee.step = step;
@@ -199,9 +228,16 @@ class StackMemo {
         word != caller.pc || !IsStill(callee, cfi)) {
       return false;
     }
-    if ((callee.step & (Frame::kFpCounts | Frame::kRealigned)) == 0)
-      return true;
-    const uint64_t slot = callee.fp_slot * Arch::kWordSize;
+    return (callee.step & (Frame::kFpCounts | Frame::kRealigned)) == 0 ||
+           IsFpSame(callee, caller, memory);
+  }
+
+  // What such a step reads besides the return address.
+  template <class Memory>
+  static bool IsFpSame(const Frame& callee, const Frame& caller,
+                       Memory& memory) {
+    uint64_t word = 0;
+    const uint64_t slot = callee.fp_slot() * Arch::kWordSize;
     if ((callee.step & Frame::kRealigned) == 0) {
       return memory.Read(caller.sp - slot, Arch::kWordSize, &word) &&
              word == caller.fp;

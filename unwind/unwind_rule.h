@@ -1,15 +1,16 @@
 // A CFI row compiled into one word: what nearly all rows of real programs say.
 //
-//   bits  0..1   kind: 0 none, 1 step, 2 root, 3 no caller
-//   bit   2      CFA is relative to FP instead of SP; with 3: realigned, below
-//   bits  3..20  (CFA - that register) / 8
-//   bits 21..62  for each callee-saved register seven bits: k if it is saved at
-//                CFA - 8 k, 0 if it is kept
-//   bit  63      it comes from no row: it was guessed
+//   bits  0..3   kind
+//   bits  4..17  0, and the rule cache's own
+//   bits 18..35  (CFA - SP or FP) / 8
+//   bits 36..55  of each callee-saved register but FP four bits: k if it is
+//                saved at CFA - 8 k, 0 if it is kept
+//   bits 56..62  the same of FP
+//   bit  63      the CFA is relative to FP instead of SP
 //
 // The return address is at CFA - 8, and the caller's SP is the CFA. Of
 // functions that realign their stack, FP is at the frame's middle: the CFA is
-// the word 8 k below it, with the k of bits 3..20, the caller's FP the word at
+// the word 8 k below it, with the k of bits 56..62, the caller's FP the word at
 // it, and others are saved 8 k below FP instead of the CFA. Rows that do not
 // fit have no rule; the row itself is then applied (row_step.h).
 
@@ -33,12 +34,18 @@ template <class Arch>
 class UnwindRule {
  public:
   using Registers = typename Arch::Registers;
+  // Of each of Arch::kCalleeSaved k if it is saved at CFA - 8 k, 0 if it is
+  // kept.
+  using Slots = std::array<uint64_t, Arch::kCalleeSaved.size()>;
 
   constexpr UnwindRule() = default;
   static constexpr UnwindRule FromWord(uint64_t word) {
     return UnwindRule(word);
   }
   constexpr uint64_t word() const { return word_; }
+
+  // Bits that are 0 in every word.
+  static constexpr uint64_t kFreeBits = 0x3fff0;
 
   // The walk ends here, as it should.
   static constexpr UnwindRule Root() { return UnwindRule(kRoot); }
@@ -61,15 +68,14 @@ class UnwindRule {
          cfa.register_or_size != Arch::kFp)) {
       return std::nullopt;
     }
-    uint64_t word = kStep;
-    if (cfa.register_or_size == Arch::kFp) word |= kFpBit;
-    word |= static_cast<uint64_t>(cfa.value / kWord) << kCfaShift;
-    for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
+    Slots slots;
+    for (size_t i = 0; i < slots.size(); ++i) {
       const auto slot = Slot(row.registers[Arch::kCalleeSaved[i]]);
       if (!slot) return std::nullopt;
-      word |= *slot << (kSlotShift + kSlotBits * i);
+      slots[i] = *slot;
     }
-    return UnwindRule(word);
+    return Pack(kStep, cfa.register_or_size,
+                static_cast<uint64_t>(cfa.value / kWord), slots);
   }
 
   // The row of a function that realigns its stack, as GCC writes it. `read`
@@ -88,21 +94,23 @@ class UnwindRule {
         WordsBelowFp(read(fp.expression()), /*is_read=*/false) != 0) {
       return std::nullopt;
     }
-    uint64_t word = kRealigned | *cfa << kCfaShift;
-    for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
+    Slots slots{};
+    for (size_t i = 0; i < slots.size(); ++i) {
       const size_t number = Arch::kCalleeSaved[i];
       const RegisterRule& rule = row.registers[number];
-      if (number == Arch::kFp || rule.kind == RuleKind::kUnspecified ||
-          rule.kind == RuleKind::kSameValue) {
-        continue;
+      if (number == Arch::kFp) {
+        slots[i] = *cfa;
+      } else if (rule.kind == RuleKind::kExpression) {
+        const auto slot =
+            WordsBelowFp(read(rule.expression()), /*is_read=*/false);
+        if (!slot || *slot == 0) return std::nullopt;
+        slots[i] = *slot;
+      } else if (rule.kind != RuleKind::kUnspecified &&
+                 rule.kind != RuleKind::kSameValue) {
+        return std::nullopt;
       }
-      if (rule.kind != RuleKind::kExpression) return std::nullopt;
-      const auto slot =
-          WordsBelowFp(read(rule.expression()), /*is_read=*/false);
-      if (!slot || *slot == 0) return std::nullopt;
-      word |= *slot << (kSlotShift + kSlotBits * i);
     }
-    return UnwindRule(word);
+    return Pack(kRealigned, Arch::kFp, 0, slots);
   }
 
   // CFA = `base` (SP or FP) + `offset`, and of each of Arch::kCalleeSaved eight
@@ -115,34 +123,24 @@ class UnwindRule {
     if (base == Arch::kFp) word |= kFpBit;
     for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
       const uint64_t slot = slots >> 8 * i & 0xff;
-      if (slot > kMaxSlot) return {};
-      word |= slot << (kSlotShift + kSlotBits * i);
+      if (slot > MaxSlotOf(i)) return {};
+      word |= slot << ShiftOf(i);
     }
     return UnwindRule(word);
   }
 
   // There is no row, and nothing was found without one.
-  static constexpr UnwindRule NoWay() {
-    return UnwindRule(kNoCaller | kGuessBit);
-  }
+  static constexpr UnwindRule NoWay() { return UnwindRule(kNoWay); }
   // What was found without a row: CFA = `base` + `offset`, and of each
   // callee-saved register k if it is saved at CFA - 8 k, 0 if it is kept.
   // nullopt if it does not fit.
-  static std::optional<UnwindRule> Guess(
-      size_t base, uint64_t offset,
-      const std::array<uint64_t, Arch::kCalleeSaved.size()>& slots) {
+  static std::optional<UnwindRule> Guess(size_t base, uint64_t offset,
+                                         const Slots& slots) {
     if ((base != Arch::kSp && base != Arch::kFp) || offset % kWord != 0 ||
         offset / kWord > kMaxCfaWords) {
       return std::nullopt;
     }
-    uint64_t word = kStep | kGuessBit;
-    if (base == Arch::kFp) word |= kFpBit;
-    word |= offset / kWord << kCfaShift;
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i] > kMaxSlot) return std::nullopt;
-      word |= slots[i] << (kSlotShift + kSlotBits * i);
-    }
-    return UnwindRule(word);
+    return Pack(kGuess, base, offset / kWord, slots);
   }
 
   // This step with CFA = `base` (SP or FP) + `offset`, as a guess. nullopt if
@@ -151,31 +149,31 @@ class UnwindRule {
     if (offset < 0 || offset % kWord != 0 || offset / kWord > kMaxCfaWords) {
       return std::nullopt;
     }
-    uint64_t word = word_ >> kSlotShift << kSlotShift | kStep | kGuessBit;
+    constexpr uint64_t kReplaced =
+        kKindMask | uint64_t{kMaxCfaWords} << kCfaShift | kFpBit;
+    uint64_t word = (word_ & ~kReplaced) | kGuess;
     if (base == Arch::kFp) word |= kFpBit;
     word |= static_cast<uint64_t>(offset / kWord) << kCfaShift;
     return UnwindRule(word);
   }
 
-  constexpr bool is_no_way() const { return word_ == NoWay().word_; }
-  constexpr bool is_guess() const { return (word_ & kGuessBit) != 0; }
-  constexpr bool is_root() const { return (word_ & kKindMask) == kRoot; }
+  constexpr bool is_no_way() const { return word_ == kNoWay; }
+  constexpr bool is_guess() const {
+    return kind() == kGuess || kind() == kNoWay;
+  }
+  constexpr bool is_root() const {
+    return word_ == kRoot || word_ == kContextRoot;
+  }
   // One of any stack, not of a context.
   constexpr bool is_plain_root() const { return word_ == kRoot; }
   constexpr bool is_context_root() const { return word_ == kContextRoot; }
   constexpr bool is_no_caller() const { return word_ == kNoCaller; }
-  constexpr bool is_step() const { return (word_ & kKindMask) == kStep; }
-  constexpr bool is_realigned() const {
-    return (word_ & (kKindMask | kFpBit | kGuessBit)) == kRealigned;
-  }
+  constexpr bool is_step() const { return kind() == kStep || kind() == kGuess; }
+  constexpr bool is_realigned() const { return kind() == kRealigned; }
   // Below FP: where the CFA is. Only if is_realigned().
-  constexpr uint8_t cfa_slot() const {
-    return static_cast<uint8_t>(word_ >> kCfaShift & kMaxSlot);
-  }
+  constexpr uint8_t cfa_slot() const { return fp_slot(); }
   // A step that is no guess.
-  constexpr bool is_plain() const {
-    return (word_ & (kKindMask | kGuessBit)) == kStep;
-  }
+  constexpr bool is_plain() const { return (word_ & kStep) != 0; }
   // CFA minus FP or SP, in bytes. Only if is_step().
   constexpr uint64_t cfa_offset() const {
     return (word_ >> kCfaShift & kMaxCfaWords) * kWord;
@@ -184,17 +182,15 @@ class UnwindRule {
   constexpr bool uses_fp() const { return (word_ & kFpBit) != 0; }
   // k: the frame has saved its caller's FP at CFA - 8 k; 0: it keeps it. Only
   // if is_step().
-  constexpr uint8_t fp_slot() const {
-    static_assert(Arch::kCalleeSaved[1] == Arch::kFp);
-    return word_ >> (kSlotShift + kSlotBits) & kMaxSlot;
-  }
+  constexpr uint8_t fp_slot() const { return fp_rule() & kMaxFpSlot; }
+  // As Frame::fp_rule.
+  constexpr uint8_t fp_rule() const { return word_ >> kFpShift; }
   // What lies between the CFA and the lowest register that is saved, the return
   // address included. Only if is_step().
   constexpr uint64_t saved_bytes() const {
     uint64_t words = static_cast<uint64_t>(-Arch::kRaOffset / kWord);
-    for (uint64_t rest = (word_ & ~kGuessBit) >> kSlotShift; rest != 0;
-         rest >>= kSlotBits) {
-      if ((rest & kMaxSlot) > words) words = rest & kMaxSlot;
+    for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
+      if (slot(i) > words) words = slot(i);
     }
     return words * kWord;
   }
@@ -225,13 +221,13 @@ class UnwindRule {
     caller->ForgetAll();
     caller->Set(Arch::kRa, value);
     caller->Set(Arch::kSp, cfa);
-    uint64_t slots = word_ >> kSlotShift;
-    for (const size_t number : Arch::kCalleeSaved) {
-      const uint64_t slot = slots & kMaxSlot;
-      slots >>= kSlotBits;
-      if (IsKept(number, slot, frame, cfa)) {
+    for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
+      const size_t number = Arch::kCalleeSaved[i];
+      const bool is_at_fp = is_realigned() && number == Arch::kFp;
+      const uint64_t words = is_at_fp ? 0 : slot(i);
+      if (IsKept(number, words, frame, cfa)) {
         caller->CopyFrom(frame, number);
-      } else if (memory.Read(saved_below - slot * kWord, kWord, &value)) {
+      } else if (memory.Read(saved_below - words * kWord, kWord, &value)) {
         caller->Set(number, value);
       }
     }
@@ -239,23 +235,58 @@ class UnwindRule {
   }
 
  private:
+  // Kinds. Of all words only plain steps have bit 0.
   static constexpr uint64_t kStep = 1;
-  static constexpr uint64_t kRoot = 2;
-  static constexpr uint64_t kNoCaller = 3;
-  static constexpr uint64_t kContextRoot = kRoot | 4;
-  static constexpr uint64_t kKindMask = 3;
-  static constexpr uint64_t kFpBit = 4;
-  static constexpr unsigned kCfaShift = 3;
+  static constexpr uint64_t kGuess = 2;
+  static constexpr uint64_t kRealigned = 4;
+  static constexpr uint64_t kRoot = 6;
+  static constexpr uint64_t kContextRoot = 8;
+  static constexpr uint64_t kNoCaller = 10;
+  static constexpr uint64_t kNoWay = 12;
+  static constexpr uint64_t kKindMask = 15;
+  static constexpr unsigned kCfaShift = 18;
   static constexpr int64_t kMaxCfaWords = (1 << 18) - 1;
-  static constexpr unsigned kSlotShift = 21;
-  static constexpr unsigned kSlotBits = 7;
+  static constexpr unsigned kSlotShift = 36;
+  static constexpr unsigned kSlotBits = 4;
   static constexpr uint64_t kMaxSlot = (1 << kSlotBits) - 1;
-  static constexpr uint64_t kRealigned = kNoCaller | kFpBit;
+  static constexpr unsigned kFpShift = 56;
+  static constexpr uint64_t kMaxFpSlot = 127;
+  static constexpr uint64_t kFpBit = uint64_t{1} << 63;
   static constexpr int64_t kWord = Arch::kWordSize;
-  static constexpr uint64_t kGuessBit = uint64_t{1} << 63;
-  static_assert(kSlotShift + kSlotBits * Arch::kCalleeSaved.size() <= 63);
+  static constexpr size_t kFpIndex = 1;
+  static_assert(Arch::kCalleeSaved[kFpIndex] == Arch::kFp);
+  static_assert(kSlotShift + kSlotBits * (Arch::kCalleeSaved.size() - 1) <=
+                kFpShift);
 
   explicit constexpr UnwindRule(uint64_t word) : word_(word) {}
+
+  // Where the slot of the callee-saved register number `i` is, and how large it
+  // may be.
+  static constexpr unsigned ShiftOf(size_t i) {
+    if (i == kFpIndex) return kFpShift;
+    const size_t place = i < kFpIndex ? i : i - 1;
+    return kSlotShift + kSlotBits * static_cast<unsigned>(place);
+  }
+  static constexpr uint64_t MaxSlotOf(size_t i) {
+    return i == kFpIndex ? kMaxFpSlot : kMaxSlot;
+  }
+  constexpr uint64_t slot(size_t i) const {
+    return word_ >> ShiftOf(i) & MaxSlotOf(i);
+  }
+  constexpr uint64_t kind() const { return word_ & kKindMask; }
+
+  // nullopt: a slot does not fit.
+  static std::optional<UnwindRule> Pack(uint64_t kind, uint64_t base,
+                                        uint64_t cfa_words,
+                                        const Slots& slots) {
+    uint64_t word = kind | cfa_words << kCfaShift;
+    if (base == Arch::kFp) word |= kFpBit;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i] > MaxSlotOf(i)) return std::nullopt;
+      word |= slots[i] << ShiftOf(i);
+    }
+    return UnwindRule(word);
+  }
 
   static constexpr bool IsCalleeSaved(size_t number) {
     return (Arch::kCalleeSavedMask >> number & 1) != 0;
@@ -289,7 +320,7 @@ class UnwindRule {
     const bool is_whole = (code[1] & 0x80) == (bytes == 2 ? 0x80 : 0) &&
                           (bytes == 1 || (code[2] & 0x80) == 0);
     if (!is_whole || offset > 0 || offset % kWord != 0 ||
-        -offset / kWord > static_cast<int64_t>(kMaxSlot)) {
+        -offset / kWord > static_cast<int64_t>(kMaxFpSlot)) {
       return std::nullopt;
     }
     return static_cast<uint64_t>(-offset / kWord);
@@ -318,8 +349,7 @@ class UnwindRule {
       return 0;
     }
     if (rule.kind != RuleKind::kOffset || rule.value >= 0 ||
-        rule.value % kWord != 0 ||
-        rule.value / kWord < -static_cast<int64_t>(kMaxSlot)) {
+        rule.value % kWord != 0) {
       return std::nullopt;
     }
     return static_cast<uint64_t>(-(rule.value / kWord));

@@ -25,6 +25,7 @@
 #include "unwind/frame.h"
 #include "unwind/frame_pointer_search.h"
 #include "unwind/landing_check.h"
+#include "unwind/memo_look.h"
 #include "unwind/plain_step.h"
 #include "unwind/stack_memo.h"
 
@@ -56,16 +57,20 @@ class Walker {
   // Walks from `start`, the registers of an interrupted instruction; at least
   // PC and SP are known. Writes at most frames.size() frames, leaf first.
   WalkResult Walk(const Registers& start, std::span<Frame> frames) {
-    return Walk(start, frames, nullptr);
+    MemoLook<Arch> look(nullptr);
+    return Walk(start, frames, look);
   }
 
   // The same, with the frames in `memo`, whose last stack spares the walk what
   // has not changed since. The result is the same as without.
   WalkResult Walk(const Registers& start, StackMemo<Arch>& memo) {
-    WalkResult result = Walk(start, memo.Begin(), &memo);
-    memo.End(result.depth, same_, kept_, plain_from_, result.end);
-    result.depth += static_cast<uint32_t>(kept_);
-    if (kept_ == same_) result.same = static_cast<uint32_t>(same_);
+    MemoLook<Arch> look(&memo);
+    WalkResult result = Walk(start, memo.Begin(), look);
+    memo.End(result.depth, look.same(), look.kept(), plain_from_, result.end);
+    result.depth += static_cast<uint32_t>(look.kept());
+    if (look.kept() == look.same()) {
+      result.same = static_cast<uint32_t>(look.same());
+    }
     return result;
   }
 
@@ -75,7 +80,7 @@ class Walker {
   static constexpr unsigned kMaxStackSwitches = 16;
 
   WalkResult Walk(const Registers& start, std::span<Frame> frames,
-                  StackMemo<Arch>* memo) {
+                  MemoLook<Arch>& look) {
     start_ = &start;
     Position at = {start.pc(), start.sp(), start.fp(), start.Has(Arch::kFp),
                    /*exact=*/true};
@@ -84,17 +89,21 @@ class Walker {
       if (result.depth == frames.size()) {
         return End(result, WalkEnd::kDepth, frames);
       }
-      if (memo != nullptr && at.sp >= memo->next_sp() && !is_guessed_ &&
-          !is_fp_doubtful_) {
-        same_ = memo->FindSame(at, memory_, cfi_);
-        if (same_ != 0) {
-          const size_t room = frames.size() - result.depth;
-          kept_ = same_ < room ? same_ : room;
-          if (!memo->is_cut() && kept_ == same_) return result;
-          if (kept_ == room && IsCutBehind(*memo, &result)) return result;
-          at = GoOn(*memo, &result);
-          memo = nullptr;
+      if (result.depth >= look.due() && IsSure()) {
+        const uint32_t depth = result.depth;
+        if (look.EndsAsBefore(memory_, cfi_, frames.size(), &at, &result)) {
+          return result;
         }
+        calls_ += result.depth - depth;
+      }
+      if (!at.exact && at.has_fp && IsSure()) {
+        const size_t limit =
+            look.due() < frames.size() ? look.due() : frames.size();
+        const size_t steps = cfi_.StepOn(
+            memory_, &at, frames.subspan(result.depth, limit - result.depth));
+        result.depth += static_cast<uint32_t>(steps);
+        calls_ += static_cast<unsigned>(steps);
+        if (steps != 0) continue;
       }
       // Field by field, into its place: copies of a Frame that was just written
       // so stall the processor for longer than the rest of a step takes.
@@ -105,7 +114,7 @@ class Walker {
       frame.sp = at.sp;
       frame.fp = at.fp;
       calls_ = at.exact ? 0 : calls_ + 1;
-      if (!is_guessed_ && !is_fp_doubtful_) {
+      if (IsSure()) {
         const KnownRule<Arch> known = cfi_.FindKnown(LookupPc(at.pc, at.exact));
         frame.module = known.module;
         if (StepPlain(known.rule, memory_, &at, &frame)) {
@@ -114,7 +123,7 @@ class Walker {
         }
         if (known.rule.is_plain_root()) {
           frame.step = 0;
-          frame.fp_slot = 0;
+          frame.fp_rule = 0;
           ++result.depth;
           return result;
         }
@@ -133,30 +142,7 @@ class Walker {
     }
   }
 
-  // There is no room behind the frames that are kept: does the last of them
-  // have a caller, as far as a plain step tells?
-  [[gnu::noinline]] bool IsCutBehind(const StackMemo<Arch>& memo,
-                                     WalkResult* result) {
-    Position last = memo.LastOf(same_, kept_);
-    const uint64_t pc = last.pc;
-    const KnownRule<Arch> known = cfi_.FindKnown(LookupPc(pc, last.exact));
-    Frame frame;
-    if (!StepPlain(known.rule, memory_, &last, &frame)) return false;
-    result->end = WalkEnd::kDepth;
-    result->failed_pc = pc;
-    return true;
-  }
-
-  // Walks on in the last frame that is kept.
-  [[gnu::noinline]] Position GoOn(StackMemo<Arch>& memo, WalkResult* result) {
-    const Position at = memo.LastOf(same_, kept_);
-    memo.Keep(result->depth, same_, kept_ - 1);
-    result->depth += static_cast<uint32_t>(kept_ - 1);
-    calls_ += static_cast<unsigned>(kept_ - 1);
-    same_ = 0;
-    kept_ = 0;
-    return at;
-  }
+  bool IsSure() const { return !is_guessed_ && !is_fp_doubtful_; }
 
   // Any step, by all registers, from the last of `frames`; counts it. kRoot:
   // all is well, and is_at_root_ if there is no caller.
@@ -166,7 +152,7 @@ class Walker {
     const Frame* callee = frames.size() < 2 ? nullptr : &frame - 1;
     frame.module = kNoModule;
     frame.step = 0;
-    frame.fp_slot = 0;
+    frame.fp_rule = 0;
     if (recovered_ == 0) registers_[turn_] = *start_;
     if (!RecoverRegisters(frames.first(frames.size() - 1))) {
       return WalkEnd::kBadCfi;
@@ -235,14 +221,13 @@ class Walker {
           return WalkEnd::kNoCfi;
         }
         is_guessed_ = answer.rule.is_guess();
-        frame.fp_slot = answer.rule.fp_slot();
+        frame.fp_rule = answer.rule.fp_rule();
         if (answer.rule.is_realigned()) {
           // All that it says is relative to FP.
           is_guessed_ = is_fp_doubtful_;
           is_fp_doubtful_ = false;
-        } else if (!is_guessed_ && !is_fp_doubtful_) {
-          frame.step =
-              Frame::kPlain | (answer.rule.uses_fp() ? Frame::kUsesFp : 0);
+        } else if (IsSure()) {
+          frame.step = Frame::kPlain;
         }
         if (is_fp_doubtful_) ConfirmFramePointer(frame, answer.rule);
         status = answer.rule.Apply(now, memory_, &up);
@@ -382,8 +367,6 @@ class Walker {
   unsigned turn_ = 0;  // registers_[turn_] are those of frame `recovered_`
   size_t recovered_ = 0;
   size_t plain_from_ = 0;  // all steps from that frame on are plain
-  size_t same_ = 0;        // outer frames found in the last stack
-  size_t kept_ = 0;        // of these, those that there is room for
   const Registers* start_ = nullptr;
   unsigned stack_switches_ = 0;
 };

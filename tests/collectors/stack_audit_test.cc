@@ -95,7 +95,7 @@ class StackAudit : public ::testing::Test {
     RuleCache& rules = SelfUnwinderPeer::Rules(unwinder);
     const uint64_t rule = rules.Find(LookupPc(caller), caller.module);
     ASSERT_TRUE(UnwindRule<NativeArch>::FromWord(rule).is_step());
-    const uint64_t wrong_rule = rule + (words << 3);  // see unwind_rule.h
+    const uint64_t wrong_rule = rule + (words << 18);  // see unwind_rule.h
     for (int i = 0; i < kSamples; ++i) {
       rules.Insert(LookupPc(caller), caller.module, wrong_rule);
       recorder_.Record(capture, collectors::SampleKind::kCpu, 1);
@@ -163,7 +163,7 @@ TEST_F(StackAudit, AFreshWalkReplacesAWrongRule) {
   RuleCache& rules = SelfUnwinderPeer::Rules(unwinder);
   const uint64_t pc = LookupPc(frames[1]);
   const uint64_t rule = rules.Find(pc, frames[1].module);
-  rules.Insert(pc, frames[1].module, rule + (1 << 3));
+  rules.Insert(pc, frames[1].module, rule + (1 << 18));
   const WalkResult again = unwinder.Walk(here, {}, thread_->scratch, frames,
                                          SelfUnwinder::RuleUse::kFresh);
   EXPECT_EQ(again.depth, walk.depth);

@@ -93,6 +93,10 @@ class RemoteCfi {
   void Learn(uint64_t, unwind::UnwindRule<NativeArch>) {}
   static unwind::KnownRule<NativeArch> FindKnown(uint64_t) { return {}; }
   static unwind::UnwindRule<NativeArch> FindUsual(uint64_t) { return {}; }
+  template <class Memory>
+  static size_t StepOn(Memory&, unwind::Position*, std::span<unwind::Frame>) {
+    return 0;
+  }
   static bool IsStill(uint64_t, unwind::ModuleId) { return true; }
 
   bool IsCode(uint64_t address) {

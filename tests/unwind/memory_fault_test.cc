@@ -56,6 +56,10 @@ class OwnCfi {
   void Learn(uint64_t, UnwindRule<NativeArch>) {}
   static KnownRule<NativeArch> FindKnown(uint64_t) { return {}; }
   static UnwindRule<NativeArch> FindUsual(uint64_t) { return {}; }
+  template <class Memory>
+  static size_t StepOn(Memory&, Position*, std::span<Frame>) {
+    return 0;
+  }
   static bool IsStill(uint64_t, ModuleId) { return true; }
   bool IsCode(uint64_t address) {
     const LoadedModule* loaded = OwnModules().Get(OwnModules().Find(address));

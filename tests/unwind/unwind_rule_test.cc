@@ -66,7 +66,9 @@ TEST(UnwindRule, GivesWhatTheRowGives) {
       {"frame on rbp",
        With(RowOn(kRbp, 16), kRbp, {RuleKind::kOffset, 0, -16})},
       {"the furthest slot",
-       With(RowOn(kRsp, 1024), kR12, {RuleKind::kOffset, 0, -127 * 8})},
+       With(RowOn(kRsp, 1024), kR12, {RuleKind::kOffset, 0, -15 * 8})},
+      {"rbp's furthest slot",
+       With(RowOn(kRsp, 1024), kRbp, {RuleKind::kOffset, 0, -127 * 8})},
       {"all saved", With(With(With(With(With(With(RowOn(kRsp, 64), 15,
                                                   {RuleKind::kOffset, 0, -16}),
                                              14, {RuleKind::kOffset, 0, -24}),
@@ -93,6 +95,7 @@ TEST(UnwindRule, GivesWhatTheRowGives) {
       EXPECT_EQ(by_rule.Get(i), by_row.Get(i)) << i;
     }
     EXPECT_EQ(Rule::FromWord(rule->word()).word(), rule->word());
+    EXPECT_EQ(rule->word() & Rule::kFreeBits, 0u);
   }
 }
 
@@ -204,7 +207,9 @@ TEST(UnwindRule, LeavesTheRestToTheRow) {
        kRip},
       {"caller-saved register saved", With(RowOn(kRsp, 8), 0, slot), kRip},
       {"slot too far",
-       With(RowOn(kRsp, 2048), kRbx, {RuleKind::kOffset, 0, -128 * 8}), kRip},
+       With(RowOn(kRsp, 2048), kRbx, {RuleKind::kOffset, 0, -16 * 8}), kRip},
+      {"rbp's slot too far",
+       With(RowOn(kRsp, 2048), kRbp, {RuleKind::kOffset, 0, -128 * 8}), kRip},
       {"slot above the CFA",
        With(RowOn(kRsp, 8), kRbx, {RuleKind::kOffset, 0, 8}), kRip},
       {"slot at the CFA", With(RowOn(kRsp, 8), kRbx, {RuleKind::kOffset, 0, 0}),
@@ -257,6 +262,9 @@ TEST(UnwindRule, TellsWhereTheCfaIsAndWhatIsBelowIt) {
   auto rule = Rule::Compile(row, kRip);
   EXPECT_EQ(rule->cfa_offset(), 16u);
   EXPECT_EQ(rule->saved_bytes(), 8u);
+  constexpr int64_t kFarthest = (int64_t{1} << 21) - 8;
+  EXPECT_EQ(Rule::Compile(RowOn(kRsp, kFarthest), kRip)->cfa_offset(),
+            uint64_t{kFarthest});
   row.registers[kRbp] = {RuleKind::kOffset, 0, -16};
   row.registers[kRbx] = {RuleKind::kOffset, 0, -40};
   rule = Rule::Compile(row, kRip);

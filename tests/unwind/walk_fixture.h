@@ -101,6 +101,7 @@ class FakeCfi {
     return is_found ? answer.rule : Rule();
   }
   void FindUsualRules() { finds_usual_ = true; }
+  static size_t StepOn(FakeMemory&, Position*, std::span<Frame>) { return 0; }
   void KnowRules(bool knows_rules) { knows_rules_ = knows_rules; }
   StepStatus ApplyRow(const X86_64Registers& frame, FakeMemory& memory,
                       X86_64Registers* caller) {

@@ -36,6 +36,20 @@ std::string TrustLine(const Profile& profile) {
          "), lost: " + Printable(*lost) + "\n";
 }
 
+// What was chosen of the profile, as the user wrote it. Empty: all of it.
+std::string FilterLine(const FilterRequest& filter) {
+  const std::pair<const char*, const std::string&> parts[] = {
+      {"focus", filter.focus},
+      {"ignore", filter.ignore},
+      {"tagfocus", filter.tag},
+      {"thread", filter.thread}};
+  std::string line;
+  for (const auto& [name, value] : parts) {
+    if (!value.empty()) line += std::string(" ") + name + "=" + value;
+  }
+  return line.empty() ? "" : "Active filters:" + Printable(line) + "\n";
+}
+
 // A difference: what both were before one was scaled to the other.
 std::string DiffLine(const ReportContext& context) {
   const auto sums = FindDiffSums(context.profile, context.value_index);
@@ -112,7 +126,8 @@ void WriteReportHeader(const ReportContext& context,
     }
     out << '\n';
   }
-  out << TrustLine(profile) << DiffLine(context);
+  out << TrustLine(profile) << DiffLine(context)
+      << FilterLine(context.request.filter);
 }
 
 }  // namespace unspool::exporters

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "collectors/cpu_timer.h"
 #include "collectors/period.h"
 #include "profiler/agent/export.h"
@@ -20,6 +22,10 @@ namespace {
 // Not for programs with more rights than their user: the variables would have
 // them write files.
 const char* ReadVariable(const char* name) { return secure_getenv(name); }
+
+// From unspool_start() to unspool_stop(). What else samples the program is not
+// theirs to end.
+constinit std::atomic<bool> has_started{false};
 
 bool IsFirstProcess(const Settings& settings) {
   return settings.root_pid == 0 || settings.root_pid == getpid();
@@ -114,10 +120,14 @@ UNSPOOL_EXPORT int unspool_start(const unspool_options* options) {
     settings.follows_children = false;
   }
   if (problem.ok()) problem = GetSession().Start(settings);
+  if (problem.ok()) unspool::profiler::has_started.store(true);
   return -problem.error;
 }
 
-UNSPOOL_EXPORT int unspool_stop(void) { return -GetSession().Stop().error; }
+UNSPOOL_EXPORT int unspool_stop(void) {
+  if (!unspool::profiler::has_started.exchange(false)) return -ESRCH;
+  return -GetSession().Stop().error;
+}
 
 UNSPOOL_EXPORT int unspool_flush(void) { return -GetSession().Flush().error; }
 

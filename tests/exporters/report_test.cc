@@ -88,6 +88,8 @@ TEST(Report, FiltersKeepPercentagesOfTheWhole) {
             "     300ms 30.00% 30.00%      300ms 30.00%  leaf\n"
             "         0     0% 30.00%      300ms 30.00%  main\n"
             "         0     0% 30.00%      300ms 30.00%  middle\n");
+  const char* line = "\nActive filters: focus=lea ignore=^other$\n      flat";
+  EXPECT_THAT(Report(Calls().get(), request), HasSubstr(line));
 }
 
 TEST(Report, ThreadsAreChosenByNameAndByTid) {

@@ -50,9 +50,10 @@ typedef struct unspool_state {
  * output or the recording cannot be written. Needs 48 KiB of stack. */
 int unspool_start(const unspool_options* options);
 
-/* Ends sampling and writes the profile. -ESRCH: it does not run; otherwise why
- * the profile could not be written. exit() does the same. The signal's handler
- * stays in place and does nothing. */
+/* Ends what unspool_start() began, and writes the profile. -ESRCH: it began
+ * nothing, and what `unspool record` or UNSPOOL_OUTPUT began goes on; otherwise
+ * why the profile could not be written. exit() does the same. The signal's
+ * handler stays in place and does nothing. */
 int unspool_stop(void);
 
 /* Writes the profile so far; sampling goes on. -ESRCH: it does not run. */

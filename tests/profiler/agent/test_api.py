@@ -1,10 +1,11 @@
 """The C and C++ interfaces, from programs that are linked with the agent in
 each of its forms, or load it."""
 
+import os
 import unittest
 
-from test_agent import (AGENT, PERIOD_NS, AgentCase, cpu, pprof_decode, program,
-                        spools)
+from test_agent import (AGENT, PERIOD_NS, UNSPOOL, AgentCase, cpu,
+                        pprof_decode, program, spools)
 
 
 class ApiTest(AgentCase):
@@ -62,6 +63,20 @@ class ApiTest(AgentCase):
     def test_refusals(self):
         for form in self.both():
             self.call(form, "errors")
+
+    def test_calls_in_a_program_that_is_sampled_from_its_start(self):
+        second = os.path.join(self.dir, "second.pb.gz")
+        for form in self.both():
+            run = self.run_with([program(f"api_{form}"), "sampled", "unused"],
+                                preload=False, OUTPUT=self.output)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            run = self.run_with([UNSPOOL, "record", "-o", second, "--",
+                                 program(f"api_{form}"), "sampled", "unused"],
+                                preload=False)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            for path in (self.output, second):
+                profile = pprof_decode.load(path)
+                self.assertAlmostEqual(cpu(profile), 400e6, delta=3 * PERIOD_NS)
 
     def test_flush_writes_and_goes_on(self):
         for form in self.both():

@@ -3,6 +3,8 @@
 //   loop     10,000 starts and stops; nothing may pile up
 //   busy     starts and stops while other threads are in the handler
 //   errors   every documented refusal
+//   sampled  a program that is sampled from its start on: the calls change
+//            nothing
 //   flush    a profile in the middle of a run
 //   fork     starts in the child of a running parent
 //   threads  threads that were there before the start
@@ -145,6 +147,15 @@ static void errors(const char* output) {
   CHECK(unspool_stop() == -ESRCH);
 }
 
+static void sampled(const char* output) {
+  const unspool_options options = options_for(output);
+  spin_ms(100);
+  CHECK(unspool_start(&options) == -EALREADY);
+  spin_ms(100);
+  CHECK(unspool_stop() == -ESRCH);
+  spin_ms(200);
+}
+
 static void flush(const char* output) {
   const unspool_options options = options_for(output);
   CHECK(unspool_start(&options) == 0);
@@ -261,10 +272,11 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(const char*);
   } kModes[] = {
-      {"region", region},        {"loop", loop},   {"busy", busy},
-      {"errors", errors},        {"flush", flush}, {"fork", fork_and_start},
-      {"threads", threads},      {"waits", waits}, {"last", last},
-      {"last-cpu", last_by_cpu}, {"late", late},   {"late-wall", late_by_wall}};
+      {"region", region},         {"loop", loop},   {"busy", busy},
+      {"errors", errors},         {"flush", flush}, {"fork", fork_and_start},
+      {"threads", threads},       {"waits", waits}, {"last", last},
+      {"last-cpu", last_by_cpu},  {"late", late},   {"sampled", sampled},
+      {"late-wall", late_by_wall}};
   for (size_t i = 0; argc == 3 && i < sizeof(kModes) / sizeof(*kModes); ++i) {
     if (strcmp(kModes[i].name, argv[1]) != 0) continue;
     kModes[i].run(argv[2]);

@@ -48,7 +48,8 @@ void Recorder::Begin(unwind::SelfUnwinder& unwinder, SpoolWriter& writer) {
 
 void Recorder::AddThread(ThreadState& thread, int32_t tid) {
   writer_->AddThread(thread.log, tid, "");
-  thread.memo.Forget();  // its nodes may be another image's
+  thread.memo.Forget();
+  thread.path.count = 0;  // its nodes may be another image's
 }
 
 // Inlined: the deepest path of a tick leads through it.
@@ -63,8 +64,7 @@ void Recorder::AddThread(ThreadState& thread, int32_t tid) {
   const NodeId stack =
       IsAuditDue(thread)
           ? AddAudited(capture, frames, walk.end)
-          : writer_->AddStack(frames, walk.end,
-                              thread.nodes().first(walk.depth), walk.same);
+          : writer_->AddStack(frames, walk.end, thread.path, walk.same);
   return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
 }
 

@@ -74,6 +74,7 @@ struct ThreadState {
   ThreadLog log;
   TickBrake brake;
   Memo memo;
+  StackPath path;  // of the memo's stack, but for one that was audited
 
   // The memory that stacks of `depth` frames need: the last one and its nodes,
   // and one of an audit. False: there is none.
@@ -85,6 +86,7 @@ struct ThreadState {
         depth * sizeof(PathNode);
     if (memory.size() < bytes && !memory.Allocate(bytes)) return false;
     memo = Memo(memo_frames(), depth);
+    path = {nodes()};
     return true;
   }
   void* handler_stack_top() const {
@@ -96,7 +98,7 @@ struct ThreadState {
   std::span<unwind::Frame> memo_frames() const {
     return {audit_frames().data() + max_depth, Memo::StorageFor(max_depth)};
   }
-  // Of the last stack, outermost first: next to where that one's frames are.
+  // Next to where the last stack's frames are.
   std::span<PathNode> nodes() const {
     const std::span<unwind::Frame> frames = memo_frames();
     return {reinterpret_cast<PathNode*>(frames.data() + frames.size()),

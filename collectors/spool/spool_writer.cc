@@ -116,27 +116,57 @@ bool SpoolWriter::FindOrAddBias(unwind::ModuleId id, uint64_t* bias) {
 }
 
 NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
-                             unwind::WalkEnd end, std::span<PathNode> nodes,
-                             size_t known) {
+                             unwind::WalkEnd end) {
+  StackPath none;
+  return AddStack(frames, end, none, 0);
+}
+
+NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
+                             unwind::WalkEnd end, StackPath& path,
+                             size_t same) {
   constexpr size_t kAtOnce = 16;
   PathNode unkept[kAtOnce];
-  // Where there was no room, there may be now.
-  while (known != 0 && nodes[known - 1].id == 0) --known;
+  const std::span<PathNode> nodes = path.nodes;
+  const size_t known = CountKnown(frames, end, path, same);
+  path.count = frames.size();
+  path.end = end;
   PathNode caller = known == 0 ? StackTree::Root(end) : nodes[known - 1];
   auto left = frames.first(frames.size() - known);
   while (!left.empty()) {
     const size_t count = left.size() < kAtOnce ? left.size() : kAtOnce;
-    const auto path = nodes.empty()
+    const auto part = nodes.empty()
                           ? std::span(unkept).first(count)
                           : nodes.subspan(frames.size() - left.size(), count);
     for (size_t i = 0; i < count; ++i) {
-      SetFrame(left[left.size() - 1 - i], &path[i]);
+      SetFrame(left[left.size() - 1 - i], &part[i]);
     }
-    stacks_.FindOrAdd(chunks_, caller, path);
-    caller = path.back();
+    stacks_.FindOrAdd(chunks_, caller, part);
+    caller = part.back();
     left = left.first(left.size() - count);
   }
   return caller.id;
+}
+
+// How many outer frames have the nodes that `path` has: by what they are, as
+// the same functions may have been called at other places of the stack.
+size_t SpoolWriter::CountKnown(std::span<const unwind::Frame> frames,
+                               unwind::WalkEnd end, const StackPath& path,
+                               size_t same) {
+  if (path.end != end) return 0;
+  const size_t count = path.count < frames.size() ? path.count : frames.size();
+  size_t known = same < count ? same : count;
+  // Where there was no room, there may be now.
+  while (known != 0 && path.nodes[known - 1].id == 0) --known;
+  for (; known < count; ++known) {
+    PathNode frame;
+    SetFrame(frames[frames.size() - 1 - known], &frame);
+    const PathNode& node = path.nodes[known];
+    if (node.id == 0 || node.offset != frame.offset ||
+        node.module_and_flags != frame.module_and_flags) {
+      break;
+    }
+  }
+  return known;
 }
 
 void SpoolWriter::SetFrame(const unwind::Frame& frame, PathNode* node) {

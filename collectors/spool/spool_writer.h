@@ -107,17 +107,14 @@ class SpoolWriter {
   void SetThreadName(ThreadLog& log, const char* name);
 
   // The node of a whole stack, leaf first; adds what is new, modules included.
-  // The outermost
-  // frame hangs below a reserved node that says how the walk ended. 0: no room
-  // (call AddLoss). Async-signal-safe; any number of threads.
-  NodeId AddStack(std::span<const unwind::Frame> frames, unwind::WalkEnd end) {
-    return AddStack(frames, end, {}, 0);
-  }
-  // The same. `nodes`, one for each frame and outermost first, gets their
-  // nodes; the first `known` are there already, from a stack that ended in the
-  // same way.
+  // The outermost frame hangs below a reserved node that says how the walk
+  // ended. 0: no room (call AddLoss). Async-signal-safe; any number of threads.
+  NodeId AddStack(std::span<const unwind::Frame> frames, unwind::WalkEnd end);
+  // The same. `path` is that of the thread's last stack, whose outer frames are
+  // not looked up again as far as they are the same, and becomes this one's, if
+  // it has room; of `same` frames that is known.
   NodeId AddStack(std::span<const unwind::Frame> frames, unwind::WalkEnd end,
-                  std::span<PathNode> nodes, size_t known);
+                  StackPath& path, size_t same);
 
   // Adds one sample of `weight` to (kind, stack) of this thread; false: no room
   // (call AddLoss). Async-signal-safe; only the thread that owns `log`, and not
@@ -139,6 +136,8 @@ class SpoolWriter {
  private:
   void Reset(bool unmap);
   void AddProgram();
+  size_t CountKnown(std::span<const unwind::Frame> frames, unwind::WalkEnd end,
+                    const StackPath& path, size_t same);
   void SetFrame(const unwind::Frame& frame, PathNode* node);
   bool FindOrAddBias(unwind::ModuleId id, uint64_t* bias);
   ThreadRecord* FindOrAddRecord(ThreadLog& log);

@@ -39,6 +39,13 @@ struct PathNode {
   uint64_t hash = 0;  // of the frames from the root to this one
 };
 
+// The nodes of a stack that was recorded, outermost first.
+struct StackPath {
+  std::span<PathNode> nodes;  // room for the largest
+  size_t count = 0;
+  unwind::WalkEnd end = unwind::WalkEnd::kRoot;
+};
+
 class StackTree {
  public:
   constexpr StackTree() = default;

@@ -115,6 +115,19 @@ bool SpoolWriter::FindOrAddBias(unwind::ModuleId id, uint64_t* bias) {
          modules_.FindBias(id, bias);
 }
 
+[[gnu::always_inline]] inline void SpoolWriter::SetFrame(
+    const unwind::Frame& frame, ModuleBias& last, PathNode* node) {
+  if (frame.module != last.id) {
+    last.id = frame.module;
+    last.is_known = FindOrAddBias(frame.module, &last.bias);
+  }
+  const uint32_t flags =
+      (frame.exact ? kNodeExact : 0) | (frame.guessed ? kNodeGuessed : 0);
+  node->offset = last.is_known ? frame.pc - last.bias : frame.pc;
+  node->module_and_flags =
+      flags | (last.is_known ? frame.module : kNodeNoModule);
+}
+
 NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
                              unwind::WalkEnd end) {
   StackPath none;
@@ -132,13 +145,14 @@ NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
   path.end = end;
   PathNode caller = known == 0 ? StackTree::Root(end) : nodes[known - 1];
   auto left = frames.first(frames.size() - known);
+  ModuleBias module;
   while (!left.empty()) {
     const size_t count = left.size() < kAtOnce ? left.size() : kAtOnce;
     const auto part = nodes.empty()
                           ? std::span(unkept).first(count)
                           : nodes.subspan(frames.size() - left.size(), count);
     for (size_t i = 0; i < count; ++i) {
-      SetFrame(left[left.size() - 1 - i], &part[i]);
+      SetFrame(left[left.size() - 1 - i], module, &part[i]);
     }
     stacks_.FindOrAdd(chunks_, caller, part);
     caller = part.back();
@@ -157,9 +171,10 @@ size_t SpoolWriter::CountKnown(std::span<const unwind::Frame> frames,
   size_t known = same < count ? same : count;
   // Where there was no room, there may be now.
   while (known != 0 && path.nodes[known - 1].id == 0) --known;
+  ModuleBias module;
   for (; known < count; ++known) {
     PathNode frame;
-    SetFrame(frames[frames.size() - 1 - known], &frame);
+    SetFrame(frames[frames.size() - 1 - known], module, &frame);
     const PathNode& node = path.nodes[known];
     if (node.id == 0 || node.offset != frame.offset ||
         node.module_and_flags != frame.module_and_flags) {
@@ -167,21 +182,6 @@ size_t SpoolWriter::CountKnown(std::span<const unwind::Frame> frames,
     }
   }
   return known;
-}
-
-void SpoolWriter::SetFrame(const unwind::Frame& frame, PathNode* node) {
-  uint32_t module =
-      (frame.exact ? kNodeExact : 0) | (frame.guessed ? kNodeGuessed : 0);
-  uint64_t offset = frame.pc;
-  uint64_t bias = 0;
-  if (FindOrAddBias(frame.module, &bias)) {
-    module |= frame.module;
-    offset -= bias;
-  } else {
-    module |= kNodeNoModule;
-  }
-  node->offset = offset;
-  node->module_and_flags = module;
 }
 
 bool SpoolWriter::AddSample(ThreadLog& log, SampleKind kind, NodeId stack,

@@ -134,11 +134,18 @@ class SpoolWriter {
   void AddUnsampled(ThreadLog& log, uint64_t weight_ns);
 
  private:
+  // Of the frame before: callers are mostly in the module of their callees.
+  struct ModuleBias {
+    unwind::ModuleId id = unwind::kNoModule;
+    bool is_known = false;
+    uint64_t bias = 0;
+  };
+
   void Reset(bool unmap);
   void AddProgram();
   size_t CountKnown(std::span<const unwind::Frame> frames, unwind::WalkEnd end,
                     const StackPath& path, size_t same);
-  void SetFrame(const unwind::Frame& frame, PathNode* node);
+  void SetFrame(const unwind::Frame& frame, ModuleBias& last, PathNode* node);
   bool FindOrAddBias(unwind::ModuleId id, uint64_t* bias);
   ThreadRecord* FindOrAddRecord(ThreadLog& log);
   ThreadRecord* TakeOver(ThreadLog& log);

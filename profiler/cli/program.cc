@@ -114,7 +114,8 @@ const char* AlternativeTo(ProgramKind kind) {
   switch (kind) {
     case ProgramKind::kStatic:
     case ProgramKind::kStaticPie:
-      return "link libunspool.a (and -lz) into it and call unspool_start(), or "
+      return "link libunspool.a (and -lz -lzstd) into it and call "
+             "unspool_start(), or "
              "link it dynamically";
     case ProgramKind::kMusl:
     case ProgramKind::kOtherLoader:

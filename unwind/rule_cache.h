@@ -134,6 +134,8 @@ class RuleCache::Trail {
   // is linked to. The cache's bits are in it.
   [[gnu::always_inline]] uint64_t Next(uint64_t lookup_pc, uint64_t salt) {
     const uint64_t product = Product(lookup_pc);
+    // Where the link is wrong, its entry is not waited for in vain.
+    __builtin_prefetch(&cache_->entries_[Index(product)]);
     const uint64_t word = At(link_).Get(product + salt);
     if (word == 0) [[unlikely]] {
       return Search(product, product + salt);

@@ -115,8 +115,7 @@ const char* AlternativeTo(ProgramKind kind) {
     case ProgramKind::kStatic:
     case ProgramKind::kStaticPie:
       return "link libunspool.a (and -lz -lzstd) into it and call "
-             "unspool_start(), or "
-             "link it dynamically";
+             "unspool_start(), or link it dynamically";
     case ProgramKind::kMusl:
     case ProgramKind::kOtherLoader:
       return "build it against glibc";

@@ -40,6 +40,7 @@ bool SampleWriter::WriteImage(size_t image) {
   const ImageView view = reader_.image(image);
   const TextView comm = CommOf(view);
   ++tally_.totals.images;
+  const RawTotals before = tally_.totals;
   SetLabels(view, comm, nullptr);
   WriteLosses(view.losses);
   bool ok = tables_.ok();
@@ -50,7 +51,27 @@ bool SampleWriter::WriteImage(size_t image) {
                      thread, walker) &&
          tables_.ok();
   });
+  if (ok) {
+    WriteUnseen(view, comm, tally_.totals.weight_ns - before.weight_ns,
+                tally_.totals.threads - before.threads);
+  }
   return ok;
+}
+
+// Threads that ended before anybody found them. What others used since their
+// last tick is not missing, nor is what clocks differ by. Not in the totals,
+// which are what was recorded.
+void SampleWriter::WriteUnseen(const ImageView& view, TextView comm,
+                               uint64_t weight_ns, uint64_t threads) {
+  const uint64_t usual_ns =
+      view.end_cpu_ns / 100 + (threads + 1) * view.period_ns;
+  if (view.clock != collectors::SampleClock::kCpu ||
+      view.end_cpu_ns <= weight_ns + usual_ns) {
+    return;
+  }
+  SetLabels(view, comm, nullptr);
+  WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
+                 view.end_cpu_ns - weight_ns);
 }
 
 TextView SampleWriter::CommOf(const ImageView& view) {
@@ -86,6 +107,7 @@ bool SampleWriter::WriteThread(size_t image, bool is_wall,
   }
   WriteLosses(thread.losses);
   if (thread.unsampled_ns != 0) {
+    tally_.totals.weight_ns += thread.unsampled_ns;
     WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
                    thread.unsampled_ns);
   }
@@ -100,6 +122,7 @@ void SampleWriter::WriteCounter(const CounterView& counter,
   const bool is_waiting = counter.kind == SampleKind::kOffCpu;
   if (is_waiting) tally_.totals.waiting_ns += counter.weight;
   if (is_waiting && counter.stack == collectors::kRunnableNode) {
+    tally_.totals.weight_ns += counter.weight;
     WriteStackless(tables_.FindOrAddPseudo("[runnable]"), state,
                    counter.weight);
     return;
@@ -165,6 +188,7 @@ void SampleWriter::WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns) {
   const auto* most =
       std::max_element(tally_.lost_ns.begin(), tally_.lost_ns.end());
   if (*most != 0) totals.lost_cause = LossName(most - tally_.lost_ns.begin());
+  totals.weight_ns += weight_ns;
   if (weight_ns == 0) return;
   WriteStackless(PseudoFrame(tables_, "lost", LossName(cause)), no_label_,
                  weight_ns);
@@ -173,7 +197,6 @@ void SampleWriter::WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns) {
 void SampleWriter::WriteStackless(uint32_t pseudo_frame,
                                   const ProtoMessage& state,
                                   uint64_t weight_ns) {
-  tally_.totals.weight_ns += weight_ns;
   const uint64_t locations[] = {pseudo_frame};
   sample_.Clear();
   sample_.AddPacked(sample_field::kLocationId, locations);

@@ -59,6 +59,9 @@ class SampleWriter {
   // Fields of sample_.
   void AddValues(uint64_t count, uint64_t weight_ns);
   void CountSample(const collectors::CounterView& counter, unwind::WalkEnd end);
+  // What the process used beyond `weight_ns`, that of its `threads`.
+  void WriteUnseen(const collectors::ImageView& view, TextView comm,
+                   uint64_t weight_ns, uint64_t threads);
   void WriteLosses(const collectors::LossArray& losses);
   void WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns);
   // Time without a stack: one frame, no samples.

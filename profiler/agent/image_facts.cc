@@ -61,6 +61,7 @@ void ImageFacts::ReadProcess() {
   info_.pid_namespace = collectors::OwnPidNamespace();
   info_.start_realtime_ns = ClockNs(CLOCK_REALTIME);
   info_.start_monotonic_ns = MonotonicNs();
+  start_cpu_ns_ = ProcessCpuNs();
   collectors::TaskName name{};
   if (gettid() == info_.pid) {
     collectors::ReadOwnTaskName(name);

@@ -34,12 +34,15 @@ class ImageFacts {
 
   void set_lazy(bool is_lazy) { info_.is_lazy = is_lazy; }
   const collectors::ImageInfo& info() const { return info_; }
+  // CPU time of the process since then. Async-signal-safe.
+  uint64_t CpuNs() const { return ProcessCpuNs() - start_cpu_ns_; }
 
  private:
   void ReadProcess();
   void ReadStrings();
 
   char* strings_ = nullptr;
+  uint64_t start_cpu_ns_ = 0;
   collectors::ImageInfo info_;
 };
 

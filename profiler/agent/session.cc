@@ -353,7 +353,7 @@ void Session::StopWallClock() {
       "seccomp filter forbids");
 }
 
-void Session::NoteEnd() { writer_.NoteEnd(MonotonicNs(), ProcessCpuNs()); }
+void Session::NoteEnd() { writer_.NoteEnd(MonotonicNs(), facts_.CpuNs()); }
 
 void Session::CloseSpool(bool keep) {
   writer_.Close();

@@ -40,6 +40,26 @@ TEST_F(RawPprofTest, CommentsTellHowItWasRecorded) {
            Pair("version", "0.1.0"), Pair("output", "x y.pb.gz")}));
 }
 
+// Threads that ended before they were found: 300 ms of 500 here, of which 1 %
+// and a period for each thread, and one, may be what clocks differ by.
+TEST_F(RawPprofTest, WhatNoThreadUsedIsUnsampled) {
+  ThreadLog& log = recording_.AddThread(4711, "app");
+  recording_.Sample(log, {}, WalkEnd::kRoot, 10'000'000, 20);
+  const auto unsampled_after = [&](uint64_t cpu_ns) {
+    recording_.writer().NoteEnd(1, cpu_ns);
+    const WrittenProfile written = Write();
+    EXPECT_EQ(written.totals().weight_ns, 200'000'000u);
+    const auto stacks = written.Stacks();
+    const auto found = stacks.find("[unsampled]");
+    return found == stacks.end() ? 0 : found->second.back();
+  };
+  EXPECT_EQ(unsampled_after(500'000'000), 300'000'000);
+  EXPECT_EQ(unsampled_after(222'200'000), 0);
+  EXPECT_EQ(unsampled_after(222'300'000), 22'300'000);
+  EXPECT_EQ(unsampled_after(100'000'000), 0);
+  EXPECT_EQ(unsampled_after(0), 0);
+}
+
 TEST_F(RawPprofTest, CommentsTellWhatAuditsFound) {
   using unwind::AuditFinding;
   for (const AuditFinding finding :

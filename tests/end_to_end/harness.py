@@ -209,6 +209,13 @@ class Case(unittest.TestCase):
         self.assertEqual((run.status, run.stdout), (plain.status, plain.stdout),
                          run.stderr)
 
+    def assert_spent(self, ns, seconds):
+        """`ns` is what samples say of a function that took `seconds`. What it
+        used since the last tick of a processor that others share is not in
+        them."""
+        self.assertLess(ns / 1e9, seconds + 0.03)
+        self.assertGreater(ns / 1e9, seconds - 0.15)
+
     def assert_all(self, samples, predicate, what):
         """`what` holds for every sample, and there are enough to say so."""
         self.assertGreater(len(samples), 0, f"no samples for: {what}")

@@ -74,7 +74,7 @@ class US03DeathTest(harness.Case):
     def check_profile(self, profile):
         spent = sum(harness.weight(profile, sample)
                     for sample in profile.samples if "spin" in sample.names)
-        self.assertAlmostEqual(spent / 1e9, 0.5, delta=0.03)
+        self.assert_spent(spent, 0.5)
 
     def test_under_record(self):
         for how, status in self.WAYS:

@@ -1,5 +1,6 @@
 // Threads that nobody told of: found, counted and reaped by looking.
 
+#include <errno.h>
 #include <time.h>
 
 #include "collectors/optional_calls.h"
@@ -35,6 +36,19 @@ uint32_t SamplingEngine::LookForThreads() {
     threads_.ForEach([this](ThreadState& state) { NoteBlocked(state); });
   }
   return tasks;
+}
+
+void SamplingEngine::LookForNewThread() {
+  constexpr uint32_t kFew = 64;
+  if (threads_.used() > kFew) return;
+  const int saved_errno = errno;
+  LookForThreads();
+  errno = saved_errno;
+}
+
+void SamplingEngine::ForgetHelper() {
+  QuietLock lock(lock_);
+  config_.helper_tid = 0;
 }
 
 // The count costs one stat(); only if it differs is the directory read. A

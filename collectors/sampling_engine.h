@@ -117,6 +117,11 @@ class SamplingEngine {
   // are, ours too; 0: it does not run, or nobody knows. Not in a handler: takes
   // the lock.
   uint32_t LookForThreads();
+  // The same, after a thread was made that nobody told of; where a look takes
+  // long, as there are many, that is left to ticks. Keeps errno.
+  void LookForNewThread();
+  // Config::helper_tid is about to end, and the program goes on.
+  void ForgetHelper();
 
   // Right before exec in the calling thread: what it used beyond its samples
   // counts, if that is more than a tick that is on its way. Async-signal-safe

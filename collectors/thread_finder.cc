@@ -35,6 +35,10 @@ void ThreadFinder::Run() {
     if (nap_ns < rest_ns) nap_ns = rest_ns;
     last_tasks = tasks;
   }
+  // The main thread has ended, perhaps, and not the program: what there is now
+  // is sampled, and its ticks find what comes.
+  engine_->LookForThreads();
+  engine_->ForgetHelper();
 }
 
 bool ThreadFinder::AreAllOthersEnded(uint32_t tasks) const {

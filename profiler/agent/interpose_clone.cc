@@ -39,7 +39,7 @@ UNSPOOL_EXPORT int clone(int (*routine)(void*), void* stack, int flags,
   const int result = unspool::profiler::next_clone.get()(
       routine, stack, flags, argument, parent_tid, tls, child_tid);
   if (result > 0 && (flags & CLONE_THREAD) != 0) {
-    unspool::profiler::GetSession().engine().LookForThreads();
+    unspool::profiler::GetSession().engine().LookForNewThread();
   }
   return result;
 }
@@ -49,7 +49,7 @@ UNSPOOL_EXPORT int thrd_create(thrd_t* thread, thrd_start_t routine,
   const int result =
       unspool::profiler::next_thrd_create.get()(thread, routine, argument);
   if (result == thrd_success) {
-    unspool::profiler::GetSession().engine().LookForThreads();
+    unspool::profiler::GetSession().engine().LookForNewThread();
   }
   return result;
 }

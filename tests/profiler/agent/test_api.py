@@ -55,7 +55,7 @@ class ApiTest(AgentCase):
                                if len(sample.frames) > 1), 150e6)
 
     def test_threads_that_begin_while_main_waits(self):
-        for mode in ("late", "late-wall"):
+        for mode in ("late", "late-wall", "late-left"):
             for form in self.both():
                 self.call(form, mode)
                 self.check_late_thread(pprof_decode.load(self.output))

@@ -10,6 +10,7 @@
 //   threads  threads that were there before the start
 //   late     a thread that begins while main waits for it
 //   late-wall     the same, by the wall clock
+//   late-left     the same, but main ends by pthread_exit() at once
 //   waits    300 ms asleep, by the wall clock
 //   last     as threads, by the wall clock; main ends first, nobody stops, and
 //            what the thread printed last is in a buffer
@@ -233,6 +234,20 @@ static void late_by_wall(const char* output) {
   sample_late_thread(output, UNSPOOL_CLOCK_WALL);
 }
 
+static void* late_thread_that_stops(void* unused) {
+  late_thread(unused);
+  CHECK(unspool_stop() == 0);
+  return NULL;
+}
+
+static void leave_to_late(const char* output) {
+  const unspool_options options = options_for(output);
+  CHECK(unspool_start(&options) == 0);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, late_thread_that_stops, NULL) == 0);
+  pthread_exit(NULL);
+}
+
 static void waits(const char* output) {
   unspool_options options = options_for(output);
   options.clock = UNSPOOL_CLOCK_WALL;
@@ -271,12 +286,20 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(const char*);
-  } kModes[] = {
-      {"region", region},         {"loop", loop},   {"busy", busy},
-      {"errors", errors},         {"flush", flush}, {"fork", fork_and_start},
-      {"threads", threads},       {"waits", waits}, {"last", last},
-      {"last-cpu", last_by_cpu},  {"late", late},   {"sampled", sampled},
-      {"late-wall", late_by_wall}};
+  } kModes[] = {{"region", region},
+                {"loop", loop},
+                {"busy", busy},
+                {"errors", errors},
+                {"flush", flush},
+                {"fork", fork_and_start},
+                {"threads", threads},
+                {"waits", waits},
+                {"last", last},
+                {"last-cpu", last_by_cpu},
+                {"late", late},
+                {"sampled", sampled},
+                {"late-wall", late_by_wall},
+                {"late-left", leave_to_late}};
   for (size_t i = 0; argc == 3 && i < sizeof(kModes) / sizeof(*kModes); ++i) {
     if (strcmp(kModes[i].name, argv[1]) != 0) continue;
     kModes[i].run(argv[2]);

@@ -13,9 +13,10 @@
 namespace unspool::collectors {
 
 // All signals are blocked in it. It has a table of descriptors of its own, an
-// empty one, where it can (has_own_files()). It is gone when the program's last
-// thread ends; where it does not know when that is, it may be the last one
-// itself, and exit for the program (LeaveLast()).
+// empty one, where it can (has_own_files()). It is gone when the last thread
+// ends of those that it is told of, and the one that started it; where others
+// were there then, it may be the last one itself, and exit for the program
+// (LeaveLast()).
 class HelperThread {
  public:
   using Body = void (*)(void* owner);

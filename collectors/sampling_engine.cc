@@ -88,7 +88,7 @@ void SamplingEngine::Stop(const sigset_t& own_mask) {
   // All sources first: what comes now is not the program's time any more.
   threads_.ForEach([](ThreadState& state) { state.source.Disarm(); });
   // What nobody told of and no tick found is taken in, to be counted.
-  if (!AreKnown(CountTasks())) Scan(CountFrom::kBirth);
+  FindThreads();
   threads_.ForEach([&](ThreadState& state) {
     state.source.Delete();
     WaitForHandler(state);

@@ -77,7 +77,9 @@ void WallClock::Run() {
     next_ns += config_.period_ns;
     if (next_ns < rested_ns) next_ns = rested_ns;
     if (!helper_.SleepUntil(next_ns) || !recorder_->sampling_wanted()) {
-      return FinalRound();
+      FinalRound();
+      if (config_.engine != nullptr) config_.engine->ForgetHelper();
+      return;
     }
     recorder_->NoteTime(next_ns);
     work_ns = Round();

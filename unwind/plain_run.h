@@ -34,7 +34,7 @@ static_assert(UnwindRule<NativeArch>::kFreeBits == RuleCache::kLinkBits);
   using Arch = NativeArch;
   const uint64_t low = position->sp;
   const uint64_t room = memory.plain_words_from(low);
-  const uint64_t salt = RuleCache::Trail::SaltOf(module);
+  const uint64_t salt = RuleCache::Salt(module);
   RuleCache::Trail trail = *rules;
   // Field by field: copies of what was just written so stall the processor for
   // longer than steps take.

@@ -37,6 +37,11 @@ class RuleCache {
   // offset of an entry (of the first one: there is none).
   static constexpr uint64_t kLinkBits = 0x3fff0;
 
+  // What a module adds to the keys of its PCs; for Trail.
+  static constexpr uint64_t Salt(ModuleId module) {
+    return (uint64_t{module} << 48) * kFactor;
+  }
+
   // The rule's word for a look-up PC (LookupPc) in a module; 0 if there is
   // none.
   uint64_t Find(uint64_t lookup_pc, ModuleId module) const {
@@ -62,6 +67,7 @@ class RuleCache {
   class Trail;
 
  private:
+  static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
   static constexpr size_t kWays = 4;
 
   // Relaxed: words of two writers, mixed in any way, give no key but by the
@@ -107,7 +113,6 @@ class RuleCache {
     return {};
   }
 
-  static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
   // A key is one-to-one with 48 bits of PC (a module is never larger) and 16 of
   // id: both, multiplied by an odd number. The product spreads each difference
   // over the upper bits, which in rules hold the slots of callee-saved
@@ -115,9 +120,6 @@ class RuleCache {
   // a walk waits for its product.
   static constexpr uint64_t Product(uint64_t lookup_pc) {
     return (lookup_pc + 1) * kFactor;
-  }
-  static constexpr uint64_t Salt(ModuleId module) {
-    return (uint64_t{module} << 48) * kFactor;
   }
   static size_t Index(uint64_t product) { return product >> 50; }
   static_assert(kEntries == size_t{1} << (64 - 50));
@@ -144,7 +146,6 @@ class RuleCache::Trail {
     link_ = word & kLinkBits;
     return word;
   }
-  static uint64_t SaltOf(ModuleId module) { return Salt(module); }
 
  private:
   Entry& At(uint64_t link) const {

@@ -24,6 +24,7 @@ void SelfCfi::MoveTo(uint64_t pc) {
 }
 
 SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
+  if (IsIn(place_, pc)) return place_;
   const Place before = place_;
   MoveTo(pc);
   const Place place = place_;

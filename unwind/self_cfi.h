@@ -40,9 +40,8 @@ class SelfCfi {
   KnownRule<NativeArch> FindKnown(uint64_t lookup_pc) {
     if (!IsIn(place_, lookup_pc)) MoveTo(lookup_pc);
     if (place_.module == nullptr || !trusts_cache_) return {};
-    const uint64_t word =
-        trail_.Next(lookup_pc, RuleCache::Trail::SaltOf(place_.id)) &
-        ~RuleCache::kLinkBits;
+    const uint64_t word = trail_.Next(lookup_pc, RuleCache::Salt(place_.id)) &
+                          ~RuleCache::kLinkBits;
     scratch_.counters.rule_hits += word != 0 ? 1 : 0;
     return {UnwindRule<NativeArch>::FromWord(word), place_.id};
   }

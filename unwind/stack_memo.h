@@ -55,8 +55,6 @@ class StackMemo {
     SetCursor(plain_);
     return storage_.subspan(fresh(), depth_);
   }
-  // FindSame() finds nothing for an SP below.
-  uint64_t next_sp() const { return next_sp_; }
   // The last stack was cut after its last frame.
   bool is_cut() const { return is_cut_; }
 

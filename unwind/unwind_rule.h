@@ -119,14 +119,9 @@ class UnwindRule {
   static constexpr UnwindRule Step(size_t base, uint64_t offset,
                                    uint64_t slots) {
     if (offset % kWord != 0 || offset / kWord > kMaxCfaWords) return {};
-    uint64_t word = kStep | offset / kWord << kCfaShift;
-    if (base == Arch::kFp) word |= kFpBit;
-    for (size_t i = 0; i < Arch::kCalleeSaved.size(); ++i) {
-      const uint64_t slot = slots >> 8 * i & 0xff;
-      if (slot > MaxSlotOf(i)) return {};
-      word |= slot << ShiftOf(i);
-    }
-    return UnwindRule(word);
+    Slots list{};
+    for (size_t i = 0; i < list.size(); ++i) list[i] = slots >> 8 * i & 0xff;
+    return Pack(kStep, base, offset / kWord, list).value_or(UnwindRule());
   }
 
   // There is no row, and nothing was found without one.
@@ -276,9 +271,9 @@ class UnwindRule {
   constexpr uint64_t kind() const { return word_ & kKindMask; }
 
   // nullopt: a slot does not fit.
-  static std::optional<UnwindRule> Pack(uint64_t kind, uint64_t base,
-                                        uint64_t cfa_words,
-                                        const Slots& slots) {
+  static constexpr std::optional<UnwindRule> Pack(uint64_t kind, uint64_t base,
+                                                  uint64_t cfa_words,
+                                                  const Slots& slots) {
     uint64_t word = kind | cfa_words << kCfaShift;
     if (base == Arch::kFp) word |= kFpBit;
     for (size_t i = 0; i < slots.size(); ++i) {

@@ -46,7 +46,7 @@ struct RawTotals {
   uint64_t lost = 0;             // ticks that gave none
   uint64_t lost_ns = 0;          // what they stood for
   const char* lost_cause = "";   // of most of that, as in "[lost: …]"; static
-  uint64_t weight_ns = 0;        // sum of all weights, lost ones included
+  uint64_t weight_ns = 0;        // of all threads, lost samples included
   uint64_t waiting_ns = 0;       // of these, by the wall clock; else 0
   bool is_wall = false;          // by the wall clock, not CPU time
   uint64_t audited = 0;          // stacks that were walked twice

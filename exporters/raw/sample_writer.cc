@@ -70,8 +70,8 @@ void SampleWriter::WriteUnseen(const ImageView& view, TextView comm,
     return;
   }
   SetLabels(view, comm, nullptr);
-  WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
-                 view.end_cpu_ns - weight_ns);
+  WriteTime(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
+            view.end_cpu_ns - weight_ns);
 }
 
 TextView SampleWriter::CommOf(const ImageView& view) {
@@ -107,7 +107,6 @@ bool SampleWriter::WriteThread(size_t image, bool is_wall,
   }
   WriteLosses(thread.losses);
   if (thread.unsampled_ns != 0) {
-    tally_.totals.weight_ns += thread.unsampled_ns;
     WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
                    thread.unsampled_ns);
   }
@@ -122,7 +121,6 @@ void SampleWriter::WriteCounter(const CounterView& counter,
   const bool is_waiting = counter.kind == SampleKind::kOffCpu;
   if (is_waiting) tally_.totals.waiting_ns += counter.weight;
   if (is_waiting && counter.stack == collectors::kRunnableNode) {
-    tally_.totals.weight_ns += counter.weight;
     WriteStackless(tables_.FindOrAddPseudo("[runnable]"), state,
                    counter.weight);
     return;
@@ -188,7 +186,6 @@ void SampleWriter::WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns) {
   const auto* most =
       std::max_element(tally_.lost_ns.begin(), tally_.lost_ns.end());
   if (*most != 0) totals.lost_cause = LossName(most - tally_.lost_ns.begin());
-  totals.weight_ns += weight_ns;
   if (weight_ns == 0) return;
   WriteStackless(PseudoFrame(tables_, "lost", LossName(cause)), no_label_,
                  weight_ns);
@@ -197,6 +194,12 @@ void SampleWriter::WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns) {
 void SampleWriter::WriteStackless(uint32_t pseudo_frame,
                                   const ProtoMessage& state,
                                   uint64_t weight_ns) {
+  tally_.totals.weight_ns += weight_ns;
+  WriteTime(pseudo_frame, state, weight_ns);
+}
+
+void SampleWriter::WriteTime(uint32_t pseudo_frame, const ProtoMessage& state,
+                             uint64_t weight_ns) {
   const uint64_t locations[] = {pseudo_frame};
   sample_.Clear();
   sample_.AddPacked(sample_field::kLocationId, locations);

@@ -64,9 +64,12 @@ class SampleWriter {
                    uint64_t weight_ns, uint64_t threads);
   void WriteLosses(const collectors::LossArray& losses);
   void WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns);
-  // Time without a stack: one frame, no samples.
+  // Time without a stack: one frame, no samples. WriteTime() does not count it.
   void WriteStackless(uint32_t pseudo_frame, const ProtoMessage& state,
                       uint64_t weight_ns);
+
+  void WriteTime(uint32_t pseudo_frame, const ProtoMessage& state,
+                 uint64_t weight_ns);
 
   // labels_ is what every sample has until the next call.
   void SetLabels(const collectors::ImageView& image, TextView comm,

@@ -64,7 +64,7 @@ TEST(RuleCache, ATrailLeadsWhereFindDoes) {
     const uint64_t place =
         (state >> 40) % 4 == 0 ? (state >> 45) % kPcs : i % kPcs;
     for (const ModuleId module : {0u, 1u, 2u}) {
-      EXPECT_EQ(trail.Next(0x1000 + place, RuleCache::Trail::SaltOf(module)) &
+      EXPECT_EQ(trail.Next(0x1000 + place, RuleCache::Salt(module)) &
                     ~RuleCache::kLinkBits,
                 cache->Find(0x1000 + place, module));
     }
@@ -74,7 +74,7 @@ TEST(RuleCache, ATrailLeadsWhereFindDoes) {
 // Links are for the first way that was found: no later one writes again.
 TEST(RuleCache, LinksAreWrittenOnce) {
   const auto cache = EmptyCache();
-  const uint64_t salt = RuleCache::Trail::SaltOf(1);
+  const uint64_t salt = RuleCache::Salt(1);
   for (const uint64_t pc : {0x1000, 0x2000, 0x3000}) cache->Insert(pc, 1, 1);
   const auto link_of = [&](uint64_t pc) {
     return RuleCache::Trail(*cache).Next(pc, salt) & RuleCache::kLinkBits;
@@ -120,8 +120,7 @@ TEST(RuleCache, TornEntriesMissAndDoNotLie) {
         if (t % 2 == 0) {
           rule = cache->Find(pc, 5);
         } else {
-          rule = trail.Next(pc, RuleCache::Trail::SaltOf(5)) &
-                 ~RuleCache::kLinkBits;
+          rule = trail.Next(pc, RuleCache::Salt(5)) & ~RuleCache::kLinkBits;
         }
         if (rule == 0) {
           cache->Insert(pc, 5, RuleFor(pc));

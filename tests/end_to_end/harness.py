@@ -35,6 +35,7 @@ NOBODY = 65534
 # A deadlock ends here with a message, before ctest's own limit.
 RUN_TIMEOUT_SECONDS = 90
 STARTED = time.time()
+ENOUGH_SAMPLES = 5
 
 
 @dataclasses.dataclass
@@ -215,6 +216,13 @@ class Case(unittest.TestCase):
         them."""
         self.assertLess(ns / 1e9, seconds + 0.03)
         self.assertGreater(ns / 1e9, seconds - 0.15)
+
+    def assert_sampled(self, profile, samples, what=""):
+        """What is true of these says something: a part of a second, however
+        few ticks a processor that others share had for it."""
+        self.assertGreaterEqual(
+            sum(count(profile, sample) for sample in samples), ENOUGH_SAMPLES,
+            what)
 
     def assert_all(self, samples, predicate, what):
         """`what` holds for every sample, and there are enough to say so."""

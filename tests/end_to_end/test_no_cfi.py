@@ -55,7 +55,8 @@ class EC01AssemblerTest(harness.Case):
             samples += count
             rooted += count * harness.is_rooted(sample)
             guessed += count * (sample.labels.get("unwind") == "guessed")
-        self.assertGreater(samples, 20, run.stderr)
+        self.assertGreaterEqual(samples, harness.ENOUGH_SAMPLES,
+                                run.stderr)
         self.assertGreaterEqual(rooted / samples, 0.95)
         self.assertGreater(guessed / samples, least_guessed)
 

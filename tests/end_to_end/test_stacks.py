@@ -48,13 +48,11 @@ class EC08ScratchRegistersTest(harness.Case):
              "openssl", "speed", "-seconds", "1", *speed_arguments], check=True,
             capture_output=True, timeout=harness.RUN_TIMEOUT_SECONDS)
         profile = pprof_decode.load(path)
-        samples = [(harness.count(profile, sample), sample)
-                   for sample in profile.samples
-                   if sample.frames[0].module.startswith("libcrypto")]
-        self.assertGreater(sum(count for count, _ in samples), 20)
-        self.assert_all([sample for _, sample in samples], harness.is_rooted,
-                        "rooted")
-        return samples
+        inside = [sample for sample in profile.samples
+                  if sample.frames[0].module.startswith("libcrypto")]
+        self.assert_sampled(profile, inside)
+        self.assert_all(inside, harness.is_rooted, "rooted")
+        return [(harness.count(profile, sample), sample) for sample in inside]
 
     def test_rsa_signatures(self):
         self.samples_of("rsa2048")
@@ -95,7 +93,7 @@ class ST01LibcCallbacksTest(harness.Case):
                     result.setdefault(callback, set()).add(tuple(names))
                 else:
                     wrong += counted
-            self.assertGreater(right, 30, callback)
+            self.assertGreaterEqual(right, harness.ENOUGH_SAMPLES, callback)
             self.assertGreaterEqual(right / (right + wrong), 0.995, callback)
         for chain in result["QsortCallback"]:
             between = chain[chain.index("CallQsort") + 1:-1]
@@ -123,8 +121,7 @@ class ST02TinyLeafTest(harness.Case):
         argv = [harness.program(name), "1500"]
         run = self.record(argv)
         samples = with_leaf(run.profile, "tiny")
-        self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 100)
+        self.assert_sampled(run.profile, samples)
         self.assert_all(samples, lambda sample: root_first(sample)[-3:] ==
                         ["main", "mid", "tiny"], "main -> mid -> tiny")
         self.assert_all(with_leaf(run.profile, "mid"),
@@ -144,8 +141,7 @@ class ST03DeepFramesTest(harness.Case):
     def test_every_sample_is_rooted_with_all_200_frames(self):
         run = self.record([harness.program("deep_frames"), "2"])
         samples = with_leaf(run.profile, "spin_at_bottom")
-        self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 100)
+        self.assert_sampled(run.profile, samples)
         self.assert_all(samples, harness.is_rooted, "rooted")
         self.assert_all(samples,
                         lambda sample: sample.names.count("recurse") == 200,
@@ -168,8 +164,7 @@ class ST04ReturnAddressInARegisterTest(harness.Case):
         for function, callers in self.CALLERS.items():
             samples = [sample for sample in run.profile.samples
                        if any(function in name for name in sample.names)]
-            self.assertGreater(sum(harness.count(run.profile, sample)
-                                   for sample in samples), 20, function)
+            self.assert_sampled(run.profile, samples, function)
             self.assert_all(samples, lambda sample: self.caller_of(
                 function, root_first(sample)) in callers, callers)
 
@@ -190,8 +185,7 @@ class ST05CallAtTheEndTest(harness.Case):
         # The case is only there if the next function follows at once.
         self.assertEqual(symbols[symbols.index("last") + 3], "decoy")
         samples = with_leaf(run.profile, "die")
-        self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 100)
+        self.assert_sampled(run.profile, samples)
         self.assert_all(samples, lambda sample: root_first(sample)[-3:] ==
                         ["main", "last", "die"], "main -> last -> die")
         self.assert_all(samples, harness.is_rooted, "rooted")
@@ -209,8 +203,7 @@ class CR01EpilogueCfiTest(harness.Case):
         add, push = (with_leaf(run.profile, leaf) for leaf in
                      ("spin_behind_add", "spin_behind_push"))
         for samples in (add, push):
-            self.assertGreater(sum(harness.count(run.profile, sample)
-                                   for sample in samples), 20)
+            self.assert_sampled(run.profile, samples)
         self.assert_all(add, lambda sample: root_first(sample)[-3:] ==
                         ["main", "call_spin_behind_add", "spin_behind_add"],
                         "called by call_spin_behind_add")
@@ -232,8 +225,7 @@ class EC07RealignedStackTest(harness.Case):
         run = self.record([harness.program("realigned"), "2"])
         samples = [sample for sample in run.profile.samples
                    if "realigned_leaf" in sample.names]
-        self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 100)
+        self.assert_sampled(run.profile, samples)
         self.assert_all(samples, harness.is_rooted, "rooted")
         chains = {tuple(names[names.index("main"):names.index(
             "realigned_leaf") + 1]) for names in map(root_first, samples)}
@@ -252,8 +244,7 @@ class EC10RulesByExpressionTest(harness.Case):
     def test_registers_are_recovered_from_the_old_set(self):
         run = self.record([harness.program("expression_main"), "2"])
         samples = with_leaf(run.profile, "expression_leaf")
-        self.assertGreater(sum(harness.count(run.profile, sample)
-                               for sample in samples), 100)
+        self.assert_sampled(run.profile, samples)
         self.assert_all(samples,
                         lambda sample: root_first(sample)[-6:] == self.CHAIN,
                         " -> ".join(self.CHAIN))

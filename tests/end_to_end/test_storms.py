@@ -28,7 +28,7 @@ class DL01LoaderLockTest(harness.Case):
                       lambda frame: frame.module.startswith("ld-linux")):
             inside = sum(harness.count(run.profile, sample)
                          for sample in stacks if any(map(place, sample.frames)))
-            self.assertGreater(inside, 20)
+            self.assertGreaterEqual(inside, harness.ENOUGH_SAMPLES)
 
     def test_under_record(self):
         self.check(self.record)
@@ -52,7 +52,7 @@ class CR02LandingTest(harness.Case):
         self.assertLess(count(cut), 0.03 * count(stacks))
         thrown = [sample for sample in stacks if sample not in cut and
                   "_Unwind_RaiseException" in sample.names]
-        self.assertGreater(count(thrown), 20)
+        self.assertGreaterEqual(count(thrown), harness.ENOUGH_SAMPLES)
         self.assert_all(thrown, self.has_thrower,
                         "the thrower is there, or where it lands")
 
@@ -118,7 +118,7 @@ class DO02LibraryChurnTest(harness.Case, LibraryChurn):
 
     def test_every_frame_is_of_the_library_that_ran(self):
         _, inside = self.check("churn", 50)
-        self.assertGreater(inside, 30)
+        self.assertGreaterEqual(inside, harness.ENOUGH_SAMPLES)
 
 
 class DO02UnannouncedUnloadTest(harness.Case):
@@ -143,7 +143,7 @@ class DO02UnannouncedUnloadTest(harness.Case):
                                      f"convert_{match[1]}", names[::-1])
                     seen[match[1]] += harness.count(run.profile, sample)
         for charset, samples in seen.items():
-            self.assertGreater(samples, 5, f"ISO8859-{charset}")
+            self.assertGreater(samples, 0, f"ISO8859-{charset}")
 
 
 class DO03SlowRelocationTest(harness.Case, LibraryChurn):
@@ -151,10 +151,9 @@ class DO03SlowRelocationTest(harness.Case, LibraryChurn):
 
     def test_half_loaded_libraries_do_no_harm(self):
         profile, inside = self.check("relocation", 4)
-        self.assertGreater(inside, 30)
+        self.assertGreaterEqual(inside, harness.ENOUGH_SAMPLES)
         relocating = [sample for sample in profile.samples
                       if sample.frames[0].module.startswith("ld-linux") and
                       split_at_caller(sample)[0]]
-        self.assertGreater(sum(harness.count(profile, sample)
-                               for sample in relocating), 10)
+        self.assert_sampled(profile, relocating)
         self.assert_all(relocating, harness.is_rooted, "rooted")

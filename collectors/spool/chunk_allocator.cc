@@ -16,8 +16,34 @@ constexpr int kMaxTries = 1000;
 
 }  // namespace
 
+// Populated before they are taken, as others are: what was lost then is zeros.
+uint8_t* ChunkAllocator::TakeFreeRun(uint32_t pages) {
+  // Where nothing is populated chunk by chunk, these pages are not.
+  if (is_preallocated_.load(std::memory_order_relaxed)) return nullptr;
+  const uint64_t usable = usable_pages_.load(std::memory_order_relaxed);
+  for (uint64_t& slot : control()->free_runs) {
+    uint64_t word = LoadAcquire(slot);
+    const PageRun run = PageRun::FromWord(word);
+    if (run.pages < pages || run.first < kFirstChunkPage ||
+        run.end() > usable) {
+      continue;
+    }
+    uint8_t* chunk = At(run.first * kSpoolPageSize);
+    const uint64_t rest =
+        run.pages == pages
+            ? 0
+            : PageRun{run.first + pages, run.pages - pages}.word();
+    if (MakeAccessible(run.first, pages) && Populate(chunk, pages) &&
+        CompareExchange(slot, &word, rest)) {
+      return chunk;
+    }
+  }
+  return nullptr;
+}
+
 uint8_t* ChunkAllocator::Allocate(uint32_t pages) {
   if (pages >= refused_pages_.load(std::memory_order_relaxed)) return nullptr;
+  if (uint8_t* chunk = TakeFreeRun(pages); chunk != nullptr) return chunk;
   uint64_t page = LoadRelaxed(header()->next_free_page);
   const uint64_t usable = usable_pages_.load(std::memory_order_relaxed);
   for (int tries = 0; tries < kMaxTries; ++tries) {

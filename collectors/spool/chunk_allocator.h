@@ -2,7 +2,8 @@
 //
 // Invariant 1: pages are handed out once, by a compare-and-swap that moves on
 //   SpoolHeader's next_free_page, which every process that maps the file
-//   shares.
+//   shares; and once more by one of a word of SpoolControl::free_runs, where
+//   whoever keeps the spool puts what it took from images that ended.
 // Invariant 2: they are populated before that. So a full disk is an error code
 //   here and never a SIGBUS, neither for who stores to them nor for a reader,
 //   who looks at all pages up to next_free_page.
@@ -75,6 +76,7 @@ class ChunkAllocator {
   static constexpr uint64_t kMaxWindows = 256;
   static constexpr uint64_t kMaxPages = kMaxWindows * kWindowPages;
 
+  uint8_t* TakeFreeRun(uint32_t pages);
   bool MakeAccessible(uint64_t page, uint64_t pages);
   bool Populate(uint8_t* chunk, uint32_t pages) const;
   SpoolStatus MapFile(int fd);

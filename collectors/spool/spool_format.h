@@ -50,14 +50,33 @@ struct SpoolControl {
   uint32_t modules;     // atomic: module records written, by all images
   uint64_t audits[8];   // atomic: stacks walked twice, by AuditFinding
   uint64_t seen_monotonic_ns;  // atomic: when something recorded; 0: never
+  uint64_t reserved[3];
+  uint64_t free_runs[64];  // atomic: pages to take again (PageRun); 0: none
 };
-static_assert(sizeof(SpoolControl) == 104);
+static_assert(sizeof(SpoolControl) == 640);
+static_assert(offsetof(SpoolControl, free_runs) == 128);
 static_assert(offsetof(SpoolControl, audits) == 32);
 static_assert(offsetof(SpoolControl, seen_monotonic_ns) == 96);
 static_assert(offsetof(SpoolControl, said) == 24);
 static_assert(offsetof(SpoolControl, modules) == 28);
 static_assert(offsetof(SpoolControl, next_image) == 4);
 static_assert(offsetof(SpoolControl, lost) == 8);
+
+// Pages of the file. As one word, so that whoever takes some of them leaves the
+// rest by a compare-and-swap.
+struct PageRun {
+  static constexpr unsigned kCountBits = 24;
+  static constexpr uint64_t kMostPages = (uint64_t{1} << kCountBits) - 1;
+
+  uint64_t first = 0;
+  uint64_t pages = 0;  // <= kMostPages where it is to be a word
+
+  static constexpr PageRun FromWord(uint64_t word) {
+    return {word >> kCountBits, word & kMostPages};
+  }
+  constexpr uint64_t word() const { return first << kCountBits | pages; }
+  constexpr uint64_t end() const { return first + pages; }
+};
 
 // An image is one program in one process: a new one starts at exec (and, when
 // process trees are followed, at fork). Every chunk but the image's own belongs
@@ -74,6 +93,7 @@ enum class ChunkType : uint16_t {
   kLabelSets = 7,
   kCode = 8,
   kStrings = 9,
+  kArchive = 10,  // images that ended, condensed: ArchivedImage records
 };
 
 // Begins every chunk, on a page boundary. `magic` is written last: without it
@@ -285,6 +305,55 @@ static_assert(sizeof(ThreadRecord) == 160);
 static_assert(offsetof(ThreadRecord, name) == 8);
 static_assert(offsetof(ThreadRecord, unsampled_ns) == 24);
 static_assert(offsetof(ThreadRecord, losses) == 32);
+
+// An image that ended, in a kArchive chunk, on multiples of kArchiveAlign.
+// `magic` is written last. Stacks and modules are those of the image that the
+// chunk is of, which has no record of its own. Then come the threads.
+inline constexpr uint32_t kArchiveMagic = 0x43524155;  // "UARC"
+inline constexpr size_t kArchiveAlign = 8;
+struct ArchivedImage {
+  uint32_t magic;
+  uint32_t size;   // of the whole, a multiple of kArchiveAlign
+  uint32_t image;  // index; what else there is of that image does not count
+  int32_t pid;
+  uint32_t pid_namespace;
+  uint32_t clock;  // SampleClock
+  uint64_t start_realtime_ns;
+  uint64_t start_monotonic_ns;
+  uint64_t period_ns;
+  uint64_t end_monotonic_ns;
+  uint64_t end_cpu_ns;
+  char comm[16];     // never empty: else its executable's
+  uint32_t threads;  // how many
+  uint32_t reserved;
+  LossCounter losses[kLossSlots];
+};
+static_assert(sizeof(ArchivedImage) == 216);
+static_assert(offsetof(ArchivedImage, start_realtime_ns) == 24);
+static_assert(offsetof(ArchivedImage, comm) == 64);
+static_assert(offsetof(ArchivedImage, threads) == 80);
+static_assert(offsetof(ArchivedImage, losses) == 88);
+
+// Followed by its counters and padding to kArchiveAlign. A counter is five
+// varints (varint.h): of its leaf's caller, the node id minus that of the
+// counter before; the leaf's LeafBits(); its offset minus that of the leaf
+// before, zigzag; count × 8 + kind; weight minus count × period, zigzag. A leaf
+// is mostly seen once, and then smaller than a node.
+struct ArchivedThread {
+  ThreadRecord record;
+  uint32_t counters;      // how many
+  uint32_t counter_size;  // their bytes
+};
+static_assert(sizeof(ArchivedThread) == 168);
+static_assert(offsetof(ArchivedThread, counters) == 160);
+inline constexpr unsigned kArchivedKindBits = 3;
+// A leaf's module and flags, so that most of them take a byte; 0: there is no
+// leaf, and the counter's node is the stack.
+constexpr uint64_t LeafBits(uint32_t module_and_flags) {
+  const uint64_t module = module_and_flags & kNodeModuleMask;
+  const uint64_t number = module == kNodeNoModule ? 0 : module + 1;
+  return (number << 2 | (module_and_flags >> 24 & 3)) + 1;
+}
 
 inline constexpr size_t kThreadSlotsOffset =
     sizeof(ChunkHeader) + sizeof(ThreadRecord);

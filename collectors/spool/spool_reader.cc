@@ -8,7 +8,8 @@
 
 namespace unspool::collectors {
 
-SpoolStatus SpoolReader::Open(std::span<const uint8_t> bytes) {
+SpoolStatus SpoolReader::Open(std::span<const uint8_t> bytes,
+                              std::span<const PageRun> unused) {
   if (bytes.size() < sizeof(SpoolHeader)) return SpoolStatus::kNotASpool;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(SpoolHeader) != 0) {
     return SpoolStatus::kCorrupt;
@@ -22,15 +23,23 @@ SpoolStatus SpoolReader::Open(std::span<const uint8_t> bytes) {
   }
   const uint64_t page_count = std::min<uint64_t>(
       bytes.size() / kSpoolPageSize, LoadAcquire(header.next_free_page));
-  if (!CollectChunks(page_count) || !CollectImages()) {
+  if (!CollectChunks(page_count, unused) || !CollectImages()) {
     return SpoolStatus::kNoMemory;
   }
-  return images_.empty() ? SpoolStatus::kCorrupt : SpoolStatus::kOk;
+  return image_count_ == 0 ? SpoolStatus::kCorrupt : SpoolStatus::kOk;
 }
 
-bool SpoolReader::CollectChunks(uint64_t page_count) {
+bool SpoolReader::CollectChunks(uint64_t page_count,
+                                std::span<const PageRun> unused) {
   uint64_t page = kFirstChunkPage;
   while (page < page_count) {
+    while (!unused.empty() && unused[0].end() <= page) {
+      unused = unused.subspan(1);
+    }
+    if (!unused.empty() && unused[0].first <= page) {
+      page = unused[0].end();
+      continue;
+    }
     Chunk chunk;
     if (!ReadChunk(page, page_count, &chunk)) {
       ++page;  // a hole
@@ -62,6 +71,7 @@ bool SpoolReader::ReadChunk(uint64_t page, uint64_t page_count,
 
 bool SpoolReader::CollectImages() {
   const Chunk* const end = chunks_.end();
+  Image archive{};
   for (const Chunk* begin = chunks_.begin(); begin != end;) {
     const Chunk* image_end = std::find_if(begin, end, [&](const Chunk& chunk) {
       return chunk.image != begin->image;
@@ -73,18 +83,25 @@ bool SpoolReader::CollectImages() {
       return ChunkSpan(first, last);
     };
     const ChunkSpan records = of_type(ChunkType::kImage);
-    // Chunks of an image that did not get to write its own belong to nobody.
-    if (!records.empty() &&
-        !images_.Append({.record = records.data(),
-                         .modules = of_type(ChunkType::kModules),
-                         .nodes = of_type(ChunkType::kNodes),
-                         .threads = of_type(ChunkType::kThread),
-                         .counters = of_type(ChunkType::kCounters)})) {
-      return false;
+    const Image image{.record = records.data(),
+                      .modules = of_type(ChunkType::kModules),
+                      .nodes = of_type(ChunkType::kNodes),
+                      .threads = of_type(ChunkType::kThread),
+                      .counters = of_type(ChunkType::kCounters),
+                      .archives = of_type(ChunkType::kArchive),
+                      .all = ChunkSpan(begin, image_end)};
+    // Chunks of an image that did not get to write its own belong to nobody, or
+    // to those that ended.
+    if (!records.empty()) {
+      if (!images_.Append(image)) return false;
+    } else if (archive.archives.empty()) {
+      archive = image;
     }
     begin = image_end;
   }
-  return true;
+  image_count_ = images_.size();
+  if (archive.archives.empty()) return true;
+  return images_.Append(archive) && DropArchived();
 }
 
 ImageView SpoolReader::image(size_t image) const {
@@ -143,7 +160,7 @@ NameArray SpoolReader::Name(const char* name) {
   return copy;
 }
 
-LossArray SpoolReader::Losses(const LossCounter* losses) const {
+LossArray SpoolReader::Losses(const LossCounter* losses) {
   LossArray copy;
   for (size_t i = 0; i < kLossSlots; ++i) {
     copy[i] = {LoadRelaxed(losses[i].count), LoadRelaxed(losses[i].weight)};
@@ -186,14 +203,12 @@ uint64_t SpoolReader::ReadModule(uint64_t offset, uint64_t room,
   return size;
 }
 
-ThreadView SpoolReader::ReadThread(const Chunk& chunk) const {
-  const auto& record = At<ThreadRecord>(chunk.offset + sizeof(ChunkHeader));
-  ThreadView thread{.tid = LoadRelaxed(record.tid),
-                    .name = Name(record.name),
-                    .unsampled_ns = LoadRelaxed(record.unsampled_ns),
-                    .losses = Losses(record.losses),
-                    .chunk_offset = chunk.offset};
-  return thread;
+ThreadView SpoolReader::ReadThread(const ThreadRecord& record) {
+  return {.tid = LoadRelaxed(record.tid),
+          .name = Name(record.name),
+          .unsampled_ns = LoadRelaxed(record.unsampled_ns),
+          .losses = Losses(record.losses),
+          .chunk_offset = 0};
 }
 
 SpoolReader::ChunkSpan SpoolReader::CountersOf(const Image& image,

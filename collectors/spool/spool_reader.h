@@ -127,6 +127,41 @@ struct CounterView {
   uint64_t offset = 0;  // of its slot in the file
 };
 
+// An image that ended and was condensed.
+struct ArchivedView {
+  ImageView facts;  // its texts are empty, but for comm
+  uint32_t thread_count = 0;
+  std::span<const uint8_t> threads;
+};
+
+// A counter of such an image. Its stack is the leaf, if there is one, and the
+// path from `counter.stack` on.
+struct ArchivedCounter {
+  CounterView counter;
+  bool has_leaf = false;
+  NodeView leaf;
+};
+
+// Those of a thread, of which there are as many as can be decoded.
+class ArchivedCounters {
+ public:
+  ArchivedCounters(std::span<const uint8_t> bytes, uint32_t count,
+                   uint64_t period_ns)
+      : bytes_(bytes), left_(count), period_ns_(period_ns) {}
+
+  // False: there are no more.
+  [[nodiscard]] bool Next(ArchivedCounter* counter);
+
+ private:
+  bool NextLeaf(ArchivedCounter* counter);
+
+  std::span<const uint8_t> bytes_;
+  uint32_t left_;
+  uint64_t period_ns_;
+  uint32_t stack_ = 0;
+  uint64_t offset_ = 0;
+};
+
 class SpoolReader {
  public:
   SpoolReader() = default;
@@ -134,16 +169,39 @@ class SpoolReader {
   SpoolReader& operator=(const SpoolReader&) = delete;
 
   // Looks through `bytes`, the file from its start, 8-byte aligned (mmap and
-  // malloc are), which must outlive the reader. May be called once.
+  // malloc are), which must outlive the reader. May be called once. `unused`
+  // are pages, ascending, that are not looked at: holes would become pages.
   // kNotASpool, kWrongVersion, kCorrupt (no readable image, or misaligned),
   // kNoMemory. Not async-signal-safe: allocates.
-  [[nodiscard]] SpoolStatus Open(std::span<const uint8_t> bytes);
+  [[nodiscard]] SpoolStatus Open(std::span<const uint8_t> bytes,
+                                 std::span<const PageRun> unused = {});
 
   // Of the calls below none allocates, and `image` is an index into images().
 
-  // By ImageView::index, ascending; at least one after Open().
-  size_t image_count() const { return images_.size(); }
+  // By ImageView::index, ascending; at least one after Open(). Not those that
+  // were archived.
+  size_t image_count() const { return image_count_; }
   ImageView image(size_t image) const;
+
+  // What has the modules and the nodes of all archived images, as an image does
+  // that is none itself; kNoImage: there are none.
+  static constexpr size_t kNoImage = ~size_t{0};
+  size_t archive() const {
+    return image_count_ < images_.size() ? image_count_ : kNoImage;
+  }
+  // `visit(const ArchivedView&)` for every archived image.
+  template <typename Visitor>
+  void ForEachArchived(Visitor visit) const;
+  // `visit(const ThreadView&, ArchivedCounters)` for every thread of one.
+  template <typename Visitor>
+  static void ForEachArchivedThread(const ArchivedView& image, Visitor visit);
+  // `visit(const ImageView&)` for every image, archived or not.
+  template <typename Visitor>
+  void ForEachImage(Visitor visit) const;
+
+  // `visit(PageRun)` for all that an image has of the file.
+  template <typename Visitor>
+  void ForEachChunk(size_t image, Visitor visit) const;
 
   // Of images that are not among these: they found no room for their record.
   LossCounter lost() const;
@@ -202,20 +260,30 @@ class SpoolReader {
     ChunkSpan nodes;     // by number, each number once
     ChunkSpan threads;   // by offset
     ChunkSpan counters;  // by owner
+    ChunkSpan archives;  // by owner
+    ChunkSpan all;
   };
 
   bool ReadChunk(uint64_t page, uint64_t page_count, Chunk* chunk) const;
-  bool CollectChunks(uint64_t page_count);
+  bool CollectChunks(uint64_t page_count, std::span<const PageRun> unused);
   bool CollectImages();
+  bool DropArchived();
+  // As ReadModule, of an archived image.
+  uint64_t ReadArchived(uint64_t offset, uint64_t room,
+                        ArchivedView* image) const;
+  // From the front of *bytes. False: there is none.
+  static bool TakeArchivedThread(std::span<const uint8_t>* bytes,
+                                 ThreadView* thread, uint32_t* counter_count,
+                                 std::span<const uint8_t>* counters);
 
   // Reads the record at `offset` of the file, of which `room` bytes are left in
   // its chunk. The record's size; 0: there is none here.
   uint64_t ReadModule(uint64_t offset, uint64_t room, ModuleView* module) const;
-  ThreadView ReadThread(const Chunk& chunk) const;
+  static ThreadView ReadThread(const ThreadRecord& record);
   // The chunks that hold more counters of the thread whose chunk is at `owner`.
   static ChunkSpan CountersOf(const Image& image, uint64_t owner);
   TextView Text(const Chunk& chunk, const ChunkBytes& where) const;
-  LossArray Losses(const LossCounter* losses) const;
+  static LossArray Losses(const LossCounter* losses);
   static NameArray Name(const char* name);
 
   template <typename T>
@@ -228,7 +296,8 @@ class SpoolReader {
 
   std::span<const uint8_t> bytes_;
   MappedArray<Chunk> chunks_;  // by image, type, owner, offset
-  MappedArray<Image> images_;
+  MappedArray<Image> images_;  // and what archived ones share, if there are any
+  size_t image_count_ = 0;     // without that
 };
 
 template <typename Visitor>
@@ -246,7 +315,52 @@ void SpoolReader::ForEachModule(size_t image, Visitor visit) const {
 
 template <typename Visitor>
 void SpoolReader::ForEachThread(size_t image, Visitor visit) const {
-  for (const Chunk& chunk : images_[image].threads) visit(ReadThread(chunk));
+  for (const Chunk& chunk : images_[image].threads) {
+    ThreadView thread =
+        ReadThread(At<ThreadRecord>(chunk.offset + sizeof(ChunkHeader)));
+    thread.chunk_offset = chunk.offset;
+    visit(thread);
+  }
+}
+
+template <typename Visitor>
+void SpoolReader::ForEachChunk(size_t image, Visitor visit) const {
+  for (const Chunk& chunk : images_[image].all) {
+    visit(PageRun{chunk.offset / kSpoolPageSize, chunk.pages});
+  }
+}
+
+template <typename Visitor>
+void SpoolReader::ForEachArchived(Visitor visit) const {
+  if (archive() == kNoImage) return;
+  for (const Chunk& chunk : images_[archive()].archives) {
+    uint64_t offset = chunk.offset + sizeof(ChunkHeader);
+    while (offset < EndOf(chunk)) {
+      ArchivedView image;
+      const uint64_t size = ReadArchived(offset, EndOf(chunk) - offset, &image);
+      if (size != 0) visit(image);
+      offset += size != 0 ? size : kArchiveAlign;
+    }
+  }
+}
+
+template <typename Visitor>
+void SpoolReader::ForEachArchivedThread(const ArchivedView& image,
+                                        Visitor visit) {
+  std::span<const uint8_t> bytes = image.threads;
+  for (uint32_t i = 0; i < image.thread_count; ++i) {
+    ThreadView thread;
+    uint32_t count = 0;
+    std::span<const uint8_t> counters;
+    if (!TakeArchivedThread(&bytes, &thread, &count, &counters)) return;
+    visit(thread, ArchivedCounters(counters, count, image.facts.period_ns));
+  }
+}
+
+template <typename Visitor>
+void SpoolReader::ForEachImage(Visitor visit) const {
+  for (size_t i = 0; i < image_count(); ++i) visit(image(i));
+  ForEachArchived([&](const ArchivedView& image) { visit(image.facts); });
 }
 
 template <typename Visitor>

@@ -46,7 +46,9 @@ SpoolStatus SpoolWriter::Create(int fd, uint64_t capacity_bytes) {
                              .said = 0,
                              .modules = 0,
                              .audits = {},
-                             .seen_monotonic_ns = 0};
+                             .seen_monotonic_ns = 0,
+                             .reserved = {},
+                             .free_runs = {}};
   SpoolStatus status = WriteAll(fd, &control, sizeof(control), kSpoolPageSize);
   if (status != SpoolStatus::kOk) return status;
   const SpoolHeader header{.magic = kSpoolMagic,

@@ -107,12 +107,11 @@ class CommentWriter {
   // with the processes that are in it: "pid_namespace=pid:[1] 10 11".
   void AddPidNamespaces(const SpoolReader& reader) {
     const uint32_t first = reader.image(0).pid_namespace;
-    size_t same = 0;
-    while (same < reader.image_count() &&
-           reader.image(same).pid_namespace == first) {
-      ++same;
-    }
-    if (same < reader.image_count()) return AddPidNamespaceLists(reader);
+    bool is_only = true;
+    reader.ForEachImage([&](const ImageView& image) {
+      is_only = is_only && image.pid_namespace == first;
+    });
+    if (!is_only) return AddPidNamespaceLists(reader);
     if (first == 0) return;
     BeginPidNamespace(first);
     Write();
@@ -146,10 +145,11 @@ class CommentWriter {
       auto operator<=>(const Process&) const = default;
     };
     collectors::MappedArray<Process> processes;
-    for (size_t i = 0; i < reader.image_count(); ++i) {
-      const ImageView image = reader.image(i);
-      if (!processes.Append({image.pid_namespace, image.pid})) return;
-    }
+    bool ok = true;
+    reader.ForEachImage([&](const ImageView& image) {
+      ok = ok && processes.Append({image.pid_namespace, image.pid});
+    });
+    if (!ok) return;
     std::sort(processes.begin(), processes.end());
     const Process* const end = std::unique(processes.begin(), processes.end());
     for (const Process* process = processes.begin(); process != end;) {
@@ -206,9 +206,8 @@ void AddComments(const SpoolReader& reader, const Tally& tally,
   }
   comments.AddCount("merged_ticks", MergedTicks(first.period_ns, tally));
   uint64_t cpu_ns = 0;
-  for (size_t i = 0; i < reader.image_count(); ++i) {
-    cpu_ns += reader.image(i).end_cpu_ns;
-  }
+  reader.ForEachImage(
+      [&](const ImageView& image) { cpu_ns += image.end_cpu_ns; });
   if (cpu_ns != 0) comments.AddCount("cpu_ns", cpu_ns);
   comments.AddPidNamespaces(reader);
   comments.AddCount("images", tally.totals.images);

@@ -7,7 +7,6 @@
 namespace unspool::exporters::raw {
 
 using collectors::CounterView;
-using collectors::SampleKind;
 using collectors::ThreadView;
 
 namespace {
@@ -27,9 +26,8 @@ bool CounterOrder::Collect(size_t image, const ThreadView& thread,
   bool ok = true;
   places_.Truncate(0);
   reader_.ForEachCounter(image, thread, [&](const CounterView& counter) {
-    const bool is_known = counter.kind == SampleKind::kCpu ||
-                          (counter.kind == SampleKind::kOffCpu && is_wall);
-    if (is_known) ok = ok && places_.Append({counter.stack, counter.offset});
+    if (!IsWritten(counter.kind, is_wall)) return;
+    ok = ok && places_.Append({counter.stack, counter.offset});
   });
   if (!ok || !spare_.Resize(places_.size())) return false;
   uint64_t all_keys = 0;

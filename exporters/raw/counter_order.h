@@ -14,6 +14,13 @@
 
 namespace unspool::exporters::raw {
 
+// Whether a counter becomes a sample: of the kind kCpu, and, by the wall clock,
+// kOffCpu.
+constexpr bool IsWritten(collectors::SampleKind kind, bool is_wall) {
+  return kind == collectors::SampleKind::kCpu ||
+         (kind == collectors::SampleKind::kOffCpu && is_wall);
+}
+
 // Holds where they lie and not the counters, which a large recording has
 // gigabytes of. Not async-signal-safe: allocates.
 class CounterOrder {
@@ -21,9 +28,9 @@ class CounterOrder {
   explicit CounterOrder(const collectors::SpoolReader& reader)
       : reader_(reader) {}
 
-  // Takes those of a thread of the image that `order` is of: of the kind kCpu,
-  // and, by the wall clock, kOffCpu. Linear in their number, and in that of the
-  // digits of their keys. False: no memory.
+  // Takes those of a thread of the image that `order` is of that are written.
+  // Linear in their number, and in that of the digits of their keys. False: no
+  // memory.
   [[nodiscard]] bool Collect(size_t image, const collectors::ThreadView& thread,
                              const NodeOrder& order, bool is_wall);
 

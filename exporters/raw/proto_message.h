@@ -5,27 +5,17 @@
 #ifndef UNSPOOL_EXPORTERS_RAW_PROTO_MESSAGE_H_
 #define UNSPOOL_EXPORTERS_RAW_PROTO_MESSAGE_H_
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "collectors/spool/mapped_array.h"
+#include "collectors/spool/varint.h"
 
 namespace unspool::exporters::raw {
 
-// A varint has seven bits a byte; zero takes one. Async-signal-safe.
-constexpr size_t VarintSize(uint64_t value) {
-  return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
-}
-
-// Writes VarintSize(value) bytes. Async-signal-safe.
-inline void EncodeVarint(uint64_t value, uint8_t* out) {
-  for (; value >= 0x80; value >>= 7) {
-    *out++ = static_cast<uint8_t>(value) | 0x80;
-  }
-  *out = static_cast<uint8_t>(value);
-}
+using collectors::EncodeVarint;
+using collectors::VarintSize;
 
 // The fields of one message, encoded. Running out of memory is remembered, not
 // returned: ask ok() before using bytes().

@@ -49,10 +49,11 @@ size_t FindMainImage(const SpoolReader& reader) {
 
 // Of the sample type that weights are of: the wall clock's if any image is.
 const char* ClockName(const SpoolReader& reader) {
-  for (size_t i = 0; i < reader.image_count(); ++i) {
-    if (reader.image(i).clock == collectors::SampleClock::kWall) return "wall";
-  }
-  return "cpu";
+  bool is_wall = false;
+  reader.ForEachImage([&](const ImageView& image) {
+    is_wall = is_wall || image.clock == collectors::SampleClock::kWall;
+  });
+  return is_wall ? "wall" : "cpu";
 }
 
 struct TimeRange {
@@ -64,14 +65,13 @@ TimeRange FindTimeRange(const SpoolReader& reader, uint64_t default_end_ns) {
   uint64_t realtime_ns = ~uint64_t{0};
   uint64_t start_ns = ~uint64_t{0};
   uint64_t end_ns = 0;
-  for (size_t i = 0; i < reader.image_count(); ++i) {
-    const ImageView image = reader.image(i);
+  reader.ForEachImage([&](const ImageView& image) {
     realtime_ns = std::min(realtime_ns, image.start_realtime_ns);
     start_ns = std::min(start_ns, image.start_monotonic_ns);
     end_ns =
         std::max(end_ns, image.end_monotonic_ns != 0 ? image.end_monotonic_ns
                                                      : default_end_ns);
-  }
+  });
   return {realtime_ns, end_ns > start_ns ? end_ns - start_ns : 0};
 }
 
@@ -162,6 +162,7 @@ bool AddSamples(const SpoolReader& reader, ProfileTables& tables,
   for (size_t i = 0; i < reader.image_count(); ++i) {
     if (!samples.WriteImage(i)) return false;
   }
+  if (!samples.WriteArchive()) return false;
   samples.WriteLostImages();
   samples.CountAudits();
   return true;
@@ -209,6 +210,9 @@ uint64_t ExpectedSize(const SpoolReader& reader) {
   for (size_t i = 0; i < reader.image_count(); ++i) {
     nodes += reader.node_count(i);
   }
+  if (reader.archive() != SpoolReader::kNoImage) {
+    nodes += reader.node_count(reader.archive());
+  }
   return nodes * kBytesPerNode;
 }
 
@@ -228,7 +232,8 @@ RawStatus WriteRawPprof(std::span<const uint8_t> spool,
                         const RawOptions& options, ByteSink sink,
                         RawTotals* totals) {
   collectors::SpoolReader reader;
-  const RawStatus status = raw::FromSpoolStatus(reader.Open(spool));
+  const RawStatus status =
+      raw::FromSpoolStatus(reader.Open(spool, options.unused));
   if (status != RawStatus::kOk) return status;
   return options.gzip ? raw::WriteCompressed(reader, options, sink, totals)
                       : raw::WriteProfile(reader, options, sink, totals);

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <span>
 
+#include "collectors/spool/spool_format.h"
+
 namespace unspool::exporters {
 
 // Where bytes go; a plain callback, so that neither side needs to allocate.
@@ -33,6 +35,8 @@ struct RawOptions {
   // own; 0: unknown.
   uint64_t end_monotonic_ns = 0;
   bool gzip = false;
+  // Pages of the spool that are in no chunk, ascending, as far as is known.
+  std::span<const collectors::PageRun> unused = {};
   // More comments, each "unspool.key=value"; NUL-terminated strings.
   std::span<const char* const> comments = {};
 };

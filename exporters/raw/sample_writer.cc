@@ -7,10 +7,15 @@
 
 namespace unspool::exporters::raw {
 
+using collectors::ArchivedCounter;
+using collectors::ArchivedCounters;
+using collectors::ArchivedView;
 using collectors::CounterView;
 using collectors::ImageView;
 using collectors::LossArray;
+using collectors::NodeView;
 using collectors::SampleKind;
+using collectors::SpoolReader;
 using collectors::TextView;
 using collectors::ThreadView;
 using unwind::WalkEnd;
@@ -38,38 +43,107 @@ bool SampleWriter::WriteImage(size_t image) {
     return false;
   }
   const ImageView view = reader_.image(image);
-  const TextView comm = CommOf(view);
+  const bool is_wall = view.clock == collectors::SampleClock::kWall;
+  return WriteProcess(view, [&] {
+    bool ok = true;
+    reader_.ForEachThread(image, [&](const ThreadView& thread) {
+      ok = ok && WriteThread(view, thread, [&] {
+             return WriteCounters(image, is_wall, thread, walker);
+           });
+    });
+    return ok;
+  });
+}
+
+// In the order that they have there: their stacks came up one after another.
+bool SampleWriter::WriteArchive() {
+  const size_t archive = reader_.archive();
+  if (archive == SpoolReader::kNoImage) return true;
+  ImageModules modules(tables_);
+  StackWalker walker(reader_, archive, modules, tables_);
+  if (!modules.Load(reader_, archive) || !walker.Prepare()) return false;
+  bool ok = true;
+  reader_.ForEachArchived([&](const ArchivedView& image) {
+    ok = ok && WriteProcess(image.facts, [&] {
+           WriteArchivedThreads(image, walker);
+           return tables_.ok();
+         });
+  });
+  return ok;
+}
+
+void SampleWriter::WriteArchivedThreads(const ArchivedView& image,
+                                        StackWalker& walker) {
+  const bool is_wall = image.facts.clock == collectors::SampleClock::kWall;
+  SpoolReader::ForEachArchivedThread(
+      image, [&](const ThreadView& thread, ArchivedCounters counters) {
+        static_cast<void>(WriteThread(image.facts, thread, [&] {
+          ArchivedCounter next;
+          while (counters.Next(&next)) {
+            if (!IsWritten(next.counter.kind, is_wall)) continue;
+            WriteCounter(next.counter, is_wall,
+                         next.has_leaf ? &next.leaf : nullptr, walker);
+          }
+          return true;
+        }));
+      });
+}
+
+template <typename Writer>
+bool SampleWriter::WriteProcess(const ImageView& view, Writer write_threads) {
   ++tally_.totals.images;
   const RawTotals before = tally_.totals;
-  SetLabels(view, comm, nullptr);
+  SetLabels(view, nullptr);
   WriteLosses(view.losses);
-  bool ok = tables_.ok();
-  reader_.ForEachThread(image, [&](const ThreadView& thread) {
-    if (!ok) return;
-    SetLabels(view, comm, &thread);
-    ok = WriteThread(image, view.clock == collectors::SampleClock::kWall,
-                     thread, walker) &&
-         tables_.ok();
-  });
-  if (ok) {
-    WriteUnseen(view, comm, tally_.totals.weight_ns - before.weight_ns,
-                tally_.totals.threads - before.threads);
+  if (!tables_.ok() || !write_threads()) return false;
+  WriteUnseen(view, tally_.totals.weight_ns - before.weight_ns,
+              tally_.totals.threads - before.threads);
+  return true;
+}
+
+template <typename Writer>
+bool SampleWriter::WriteThread(const ImageView& view, const ThreadView& thread,
+                               Writer write_counters) {
+  const uint64_t weight_before = tally_.totals.weight_ns;
+  ++tally_.totals.threads;
+  SetLabels(view, &thread);
+  if (!write_counters()) return false;
+  WriteLosses(thread.losses);
+  if (thread.unsampled_ns != 0) {
+    WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
+                   thread.unsampled_ns);
   }
-  return ok;
+  tally_.largest_thread_weight_ns = std::max(
+      tally_.largest_thread_weight_ns, tally_.totals.weight_ns - weight_before);
+  return tables_.ok();
+}
+
+bool SampleWriter::WriteCounters(size_t image, bool is_wall,
+                                 const ThreadView& thread,
+                                 StackWalker& walker) {
+  if (!counters_.Collect(image, thread, order_, is_wall)) return false;
+  for (size_t i = 0; i < counters_.size(); ++i) {
+    if (i + 2 * kAhead < counters_.size()) {
+      counters_.Prefetch(i + 2 * kAhead);
+      walker.Prefetch(counters_[i + kAhead].stack);
+    }
+    WriteCounter(counters_[i], is_wall, /*leaf=*/nullptr, walker);
+  }
+  return true;
 }
 
 // Threads that ended before anybody found them. What others used since their
 // last tick is not missing, nor is what clocks differ by. Not in the totals,
 // which are what was recorded.
-void SampleWriter::WriteUnseen(const ImageView& view, TextView comm,
-                               uint64_t weight_ns, uint64_t threads) {
+void SampleWriter::WriteUnseen(const ImageView& view, uint64_t weight_ns,
+                               uint64_t threads) {
   const uint64_t usual_ns =
       view.end_cpu_ns / 100 + (threads + 1) * view.period_ns;
   if (view.clock != collectors::SampleClock::kCpu ||
       view.end_cpu_ns <= weight_ns + usual_ns) {
     return;
   }
-  SetLabels(view, comm, nullptr);
+  SetLabels(view, nullptr);
   WriteTime(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
             view.end_cpu_ns - weight_ns);
 }
@@ -88,37 +162,11 @@ void SampleWriter::WriteLostImages() {
             lost.weight);
 }
 
-bool SampleWriter::WriteThread(size_t image, bool is_wall,
-                               const ThreadView& thread, StackWalker& walker) {
-  const uint64_t weight_before = tally_.totals.weight_ns;
-  ++tally_.totals.threads;
-  if (!counters_.Collect(image, thread, order_, is_wall)) return false;
-  for (size_t i = 0; i < counters_.size(); ++i) {
-    if (i + 2 * kAhead < counters_.size()) {
-      counters_.Prefetch(i + 2 * kAhead);
-      walker.Prefetch(counters_[i + kAhead].stack);
-    }
-    const CounterView counter = counters_[i];
-    const bool is_waiting = counter.kind == SampleKind::kOffCpu;
-    WriteCounter(
-        counter,
-        is_waiting ? waiting_label_ : (is_wall ? running_label_ : no_label_),
-        walker);
-  }
-  WriteLosses(thread.losses);
-  if (thread.unsampled_ns != 0) {
-    WriteStackless(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
-                   thread.unsampled_ns);
-  }
-  tally_.largest_thread_weight_ns = std::max(
-      tally_.largest_thread_weight_ns, tally_.totals.weight_ns - weight_before);
-  return true;
-}
-
-void SampleWriter::WriteCounter(const CounterView& counter,
-                                const ProtoMessage& state,
-                                StackWalker& walker) {
+void SampleWriter::WriteCounter(const CounterView& counter, bool is_wall,
+                                const NodeView* leaf, StackWalker& walker) {
   const bool is_waiting = counter.kind == SampleKind::kOffCpu;
+  const ProtoMessage& state =
+      is_waiting ? waiting_label_ : (is_wall ? running_label_ : no_label_);
   if (is_waiting) tally_.totals.waiting_ns += counter.weight;
   if (is_waiting && counter.stack == collectors::kRunnableNode) {
     WriteStackless(tables_.FindOrAddPseudo("[runnable]"), state,
@@ -126,7 +174,9 @@ void SampleWriter::WriteCounter(const CounterView& counter,
     return;
   }
   StackWalker::Stack stack;
-  if (!walker.Read(counter.stack, &stack)) {
+  const bool is_there = leaf != nullptr ? walker.Read(*leaf, &stack)
+                                        : walker.Read(counter.stack, &stack);
+  if (!is_there) {
     WriteLoss(kUnreadable, counter.count, counter.weight);
     return;
   }
@@ -209,8 +259,7 @@ void SampleWriter::WriteTime(uint32_t pseudo_frame, const ProtoMessage& state,
   stream_.AddMessage(profile_field::kSample, sample_);
 }
 
-void SampleWriter::SetLabels(const ImageView& image, TextView comm,
-                             const ThreadView* thread) {
+void SampleWriter::SetLabels(const ImageView& image, const ThreadView* thread) {
   MakeLabel("unwind", "guessed", &guessed_label_);
   MakeLabel("state", "running", &running_label_);
   MakeLabel("state", "waiting", &waiting_label_);
@@ -220,7 +269,7 @@ void SampleWriter::SetLabels(const ImageView& image, TextView comm,
     if (thread->tid != 0) AddNumberLabel("tid", thread->tid);
     AddTextLabel("thread", NameOf(*thread));
   }
-  AddTextLabel("comm", comm);
+  AddTextLabel("comm", CommOf(image));
 }
 
 void SampleWriter::MakeLabel(const char* key, const char* text,

@@ -41,6 +41,8 @@ class SampleWriter {
 
   // Writes all samples of an image. False: no memory.
   [[nodiscard]] bool WriteImage(size_t image);
+  // The same, of all images that were archived.
+  [[nodiscard]] bool WriteArchive();
 
   // Adds up what audits found.
   void CountAudits();
@@ -52,16 +54,26 @@ class SampleWriter {
 
  private:
   using TextView = collectors::TextView;
-  bool WriteThread(size_t image, bool is_wall,
-                   const collectors::ThreadView& thread, StackWalker& walker);
-  void WriteCounter(const collectors::CounterView& counter,
-                    const ProtoMessage& state, StackWalker& walker);
+  // `write_threads()`: its threads, by WriteThread(). False: no memory.
+  template <typename Writer>
+  bool WriteProcess(const collectors::ImageView& view, Writer write_threads);
+  // `write_counters()`: its samples, by WriteCounter(). False: no memory.
+  template <typename Writer>
+  bool WriteThread(const collectors::ImageView& view,
+                   const collectors::ThreadView& thread, Writer write_counters);
+  bool WriteCounters(size_t image, bool is_wall,
+                     const collectors::ThreadView& thread, StackWalker& walker);
+  void WriteArchivedThreads(const collectors::ArchivedView& image,
+                            StackWalker& walker);
+  // `leaf`: a frame that is no node, before counter.stack; nullptr: none.
+  void WriteCounter(const collectors::CounterView& counter, bool is_wall,
+                    const collectors::NodeView* leaf, StackWalker& walker);
   // Fields of sample_.
   void AddValues(uint64_t count, uint64_t weight_ns);
   void CountSample(const collectors::CounterView& counter, unwind::WalkEnd end);
   // What the process used beyond `weight_ns`, that of its `threads`.
-  void WriteUnseen(const collectors::ImageView& view, TextView comm,
-                   uint64_t weight_ns, uint64_t threads);
+  void WriteUnseen(const collectors::ImageView& view, uint64_t weight_ns,
+                   uint64_t threads);
   void WriteLosses(const collectors::LossArray& losses);
   void WriteLoss(size_t cause, uint64_t count, uint64_t weight_ns);
   // Time without a stack: one frame, no samples. WriteTime() does not count it.
@@ -72,7 +84,7 @@ class SampleWriter {
                  uint64_t weight_ns);
 
   // labels_ is what every sample has until the next call.
-  void SetLabels(const collectors::ImageView& image, TextView comm,
+  void SetLabels(const collectors::ImageView& image,
                  const collectors::ThreadView* thread);
   void AddTextLabel(const char* key, TextView text);
   void MakeLabel(const char* key, const char* text, ProtoMessage* label);

@@ -12,6 +12,7 @@ using unwind::WalkEnd;
 namespace {
 
 constexpr size_t kMaxPath = kMaxStackDepth + 1;  // and the root
+constexpr size_t kMaxEncoded = kMaxPath + 1;     // and a leaf that is no node
 constexpr uint32_t kLastRoot =
     RootNode(static_cast<WalkEnd>(unwind::kWalkEndCount - 1));
 
@@ -23,7 +24,7 @@ WalkEnd EndOf(uint32_t root) {
 
 bool StackWalker::Prepare() {
   return new_frames_.Resize(kMaxPath) && path_.Resize(kMaxPath) &&
-         encoded_.Resize(kMaxPath * VarintSize(~uint32_t{0}));
+         encoded_.Resize(kMaxEncoded * VarintSize(~uint32_t{0}));
 }
 
 bool StackWalker::Read(uint32_t node, Stack* stack) {
@@ -38,6 +39,17 @@ bool StackWalker::Read(uint32_t node, Stack* stack) {
   stack->locations = {encoded_.end() - encoded_size_, encoded_size_};
   stack->end = EndOf(path_[0].node);
   stack->has_guessed = path_[depth_ - 1].has_guessed;
+  return true;
+}
+
+// In front of what is encoded, where the next stack's frames go.
+bool StackWalker::Read(const NodeView& leaf, Stack* stack) {
+  if (!Read(leaf.parent, stack)) return false;
+  const size_t callers_size = encoded_size_;
+  Prepend(modules_.LocationOf(leaf));
+  stack->locations = {encoded_.end() - encoded_size_, encoded_size_};
+  stack->has_guessed = stack->has_guessed || leaf.guessed;
+  encoded_size_ = callers_size;
   return true;
 }
 

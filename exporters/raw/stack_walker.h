@@ -43,6 +43,8 @@ class StackWalker {
   };
   // The stack whose leaf is `node`. False: a node of it is missing.
   [[nodiscard]] bool Read(uint32_t node, Stack* stack);
+  // The same, of `leaf`, which is no node, and its caller's stack.
+  [[nodiscard]] bool Read(const collectors::NodeView& leaf, Stack* stack);
 
   // That of a later Read().
   void Prefetch(uint32_t node) const { reader_.PrefetchNode(image_, node); }

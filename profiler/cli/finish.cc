@@ -58,6 +58,7 @@ std::string RawProfile(const RecordingSpool& spool, const ProgramEnd& end,
                        exporters::RawTotals* totals) {
   exporters::RawOptions options;
   options.end_monotonic_ns = end.monotonic_ns;
+  options.unused = spool.unused();
   std::string bytes;
   const RawStatus status = exporters::WriteRawPprof(
       spool.bytes(), options, exporters::ByteSink{Append, &bytes}, totals);
@@ -76,12 +77,14 @@ std::string RawProfile(const RecordingSpool& spool, const ProgramEnd& end,
 // they ended after it.
 uint64_t OutlivingCpuNs(const RecordingSpool& spool, const ProgramEnd& end) {
   collectors::SpoolReader reader;
-  if (reader.Open(spool.bytes()) != collectors::SpoolStatus::kOk) return 0;
-  uint64_t cpu_ns = 0;
-  for (size_t i = 0; i < reader.image_count(); ++i) {
-    const collectors::ImageView image = reader.image(i);
-    if (image.end_monotonic_ns > end.monotonic_ns) cpu_ns += image.end_cpu_ns;
+  if (reader.Open(spool.bytes(), spool.unused()) !=
+      collectors::SpoolStatus::kOk) {
+    return 0;
   }
+  uint64_t cpu_ns = 0;
+  reader.ForEachImage([&](const collectors::ImageView& image) {
+    if (image.end_monotonic_ns > end.monotonic_ns) cpu_ns += image.end_cpu_ns;
+  });
   return cpu_ns;
 }
 

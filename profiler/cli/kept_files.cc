@@ -77,7 +77,8 @@ class KeptFiles::Processes {
 
   static bool IsNumber(pid_t pid, const Number& number) {
     return InnermostPid(pid) == number.second &&
-           (number.first == 0 || PidNamespaceOf(pid) == number.first);
+           (number.first == 0 ||
+            PidNamespaceOf("/proc/" + std::to_string(pid)) == number.first);
   }
 
   const RecordingSpool& spool_;
@@ -85,7 +86,7 @@ class KeptFiles::Processes {
   std::optional<std::vector<pid_t>> recorders_;
 };
 
-KeptFiles::KeptFiles(const RecordingSpool& spool)
+KeptFiles::KeptFiles(RecordingSpool& spool)
     : spool_(spool), room_(DescriptorRoom()), interval_(kSoon) {}
 
 nanoseconds KeptFiles::Look() {
@@ -102,8 +103,12 @@ nanoseconds KeptFiles::Look() {
 }
 
 void KeptFiles::LookThrough() {
+  const UnusedPages unused(spool_);
   collectors::SpoolReader reader;
-  if (reader.Open(spool_.bytes()) != collectors::SpoolStatus::kOk) return;
+  if (reader.Open(spool_.bytes(), spool_.unused()) !=
+      collectors::SpoolStatus::kOk) {
+    return;
+  }
   Processes processes(spool_);
   // The last processes are the likeliest to live.
   for (size_t i = reader.image_count(); i-- > 0;) {

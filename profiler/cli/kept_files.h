@@ -27,7 +27,7 @@ class KeptFiles : public exporters::RecordedFiles {
  public:
   // Keeps at most half of the descriptors that the tool may have. `spool` must
   // outlive it.
-  explicit KeptFiles(const RecordingSpool& spool);
+  explicit KeptFiles(RecordingSpool& spool);
 
   // Opens what was recorded since the last call, and returns when to call
   // again: soon after there was news, later when nothing happens, and so that
@@ -54,7 +54,7 @@ class KeptFiles : public exporters::RecordedFiles {
                 const collectors::ImageView& image, Processes& processes);
   const UniqueFd* KeepRoot(const RecordedProcess& process);
 
-  const RecordingSpool& spool_;
+  RecordingSpool& spool_;
   size_t room_;  // descriptors
   uint32_t seen_modules_ = 0;
   std::chrono::nanoseconds interval_;

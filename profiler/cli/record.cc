@@ -5,12 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
 #include "profiler/agent/settings.h"
 #include "profiler/cli/agent_library.h"
 #include "profiler/cli/child_environment.h"
+#include "profiler/cli/ended_images.h"
 #include "profiler/cli/finish.h"
 #include "profiler/cli/kept_files.h"
 #include "profiler/cli/launch.h"
@@ -95,6 +97,7 @@ int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
 ProgramEnd RunToEnd(pid_t pid, const RecordOptions& options,
                     RecordingSpool& spool, KeptFiles& files,
                     const SignalGate& gate) {
+  EndedImages ended(spool);
   using std::chrono::steady_clock;
   std::optional<steady_clock::time_point> deadline;
   if (options.duration.has_value()) {
@@ -105,12 +108,16 @@ ProgramEnd RunToEnd(pid_t pid, const RecordOptions& options,
     spool.StopSampling();
     is_sampling = false;
   };
-  const Chore keep_files = [&files] { return files.Look(); };
-  const ProgramEnd end =
-      Supervise(pid, gate, options.duration, stop, keep_files);
+  // In this order: an image that is condensed says nothing of its files.
+  const Chore chore = [&] {
+    const auto pause = files.Look();
+    return std::min<std::chrono::nanoseconds>(pause, ended.Look());
+  };
+  const ProgramEnd end = Supervise(pid, gate, options.duration, stop, chore);
   if (is_sampling && options.follows_children) {
-    WaitForRecorders(spool, gate, deadline, keep_files);
+    WaitForRecorders(spool, gate, deadline, chore);
   }
+  spool.WithdrawUnused();
   return end;
 }
 

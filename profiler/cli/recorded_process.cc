@@ -93,9 +93,9 @@ pid_t InnermostPid(pid_t pid) {
   return innermost;
 }
 
-uint32_t PidNamespaceOf(pid_t pid) {
+uint32_t PidNamespaceOf(const std::string& process) {
   struct stat facts {};
-  const std::string path = "/proc/" + std::to_string(pid) + "/ns/pid";
+  const std::string path = process + "/ns/pid";
   return stat(path.c_str(), &facts) == 0 ? static_cast<uint32_t>(facts.st_ino)
                                          : 0;
 }

@@ -44,9 +44,9 @@ std::optional<RootId> ReadRootId(const std::string& process);
 // `pid`. Not async-signal-safe: reads a file, allocates.
 pid_t InnermostPid(pid_t pid);
 
-// The number of the pid namespace of a process (namespaces(7)); 0 if it cannot
-// be found out. Not async-signal-safe: allocates.
-uint32_t PidNamespaceOf(pid_t pid);
+// The number of the pid namespace (namespaces(7)) of a process, given as
+// "/proc/PID"; 0 if it cannot be found out. Not async-signal-safe: allocates.
+uint32_t PidNamespaceOf(const std::string& process);
 
 class RecordedProcess {
  public:

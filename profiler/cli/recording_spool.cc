@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 
 #include "collectors/spool/spool_writer.h"
 #include "profiler/cli/message.h"
@@ -18,6 +19,7 @@ namespace unspool::profiler {
 namespace {
 
 using collectors::kSpoolPageSize;
+using collectors::PageRun;
 
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 
@@ -92,8 +94,78 @@ void RecordingSpool::StopSampling() {
       .store(0, std::memory_order_relaxed);
 }
 
+collectors::SpoolHeader& RecordingSpool::header() const {
+  return *reinterpret_cast<collectors::SpoolHeader*>(bytes_);
+}
+
 collectors::SpoolControl& RecordingSpool::control() const {
   return *reinterpret_cast<collectors::SpoolControl*>(bytes_ + kSpoolPageSize);
+}
+
+uint64_t RecordingSpool::used_pages() const {
+  uint64_t used = std::atomic_ref<uint64_t>(header().next_free_page).load();
+  for (const auto& [first, pages] : free_) used -= pages;
+  for (uint64_t& word : control().free_runs) {
+    used -= PageRun::FromWord(std::atomic_ref<uint64_t>(word).load()).pages;
+  }
+  return used;
+}
+
+// Neighbours become one run.
+void RecordingSpool::KeepUnused(PageRun run) {
+  if (run.first < collectors::kFirstChunkPage ||
+      run.end() > size_ / kSpoolPageSize || run.pages == 0) {
+    return;
+  }
+  auto next = free_.lower_bound(run.first);
+  if (next != free_.end() && next->first == run.end()) {
+    run.pages += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    const auto previous = std::prev(next);
+    if (previous->first + previous->second == run.first) {
+      previous->second += run.pages;
+      return;
+    }
+  }
+  free_.emplace(run.first, run.pages);
+}
+
+void RecordingSpool::Free(PageRun run) {
+  if (fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                static_cast<off_t>(run.first * kSpoolPageSize),
+                static_cast<off_t>(run.pages * kSpoolPageSize)) == 0) {
+    KeepUnused(run);
+  }
+}
+
+// The largest ones: what is asked for are runs.
+void RecordingSpool::OfferUnused() {
+  unused_.clear();
+  std::vector<PageRun> runs;
+  for (const auto& [first, pages] : free_) {
+    runs.push_back({first, std::min(pages, PageRun::kMostPages)});
+  }
+  std::sort(runs.begin(), runs.end(), [](const PageRun& a, const PageRun& b) {
+    return a.pages > b.pages;
+  });
+  auto& slots = control().free_runs;
+  runs.resize(std::min(runs.size(), std::size(slots)));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto rest = free_.extract(runs[i].first);
+    const uint64_t pages = rest.mapped() - runs[i].pages;
+    if (pages != 0) free_.emplace(runs[i].end(), pages);
+    std::atomic_ref<uint64_t>(slots[i]).store(runs[i].word());
+  }
+}
+
+void RecordingSpool::WithdrawUnused() {
+  for (uint64_t& word : control().free_runs) {
+    KeepUnused(PageRun::FromWord(std::atomic_ref<uint64_t>(word).exchange(0)));
+  }
+  unused_.clear();
+  for (const auto& [first, pages] : free_) unused_.push_back({first, pages});
 }
 
 bool RecordingSpool::SaveTo(const std::string& path) const {
@@ -110,12 +182,23 @@ bool RecordingSpool::SaveTo(const std::string& path) const {
   return is_good;
 }
 
-// All that were handed out; what comes behind is a hole.
+// All that hold something; what else there is of the file is a hole.
 bool RecordingSpool::WriteUsedPages(int fd) const {
-  auto* const header = reinterpret_cast<collectors::SpoolHeader*>(bytes_);
-  const uint64_t pages =
-      std::atomic_ref<uint64_t>(header->next_free_page).load();
-  return WriteAll(fd, bytes_, std::min(pages * kSpoolPageSize, size_));
+  const uint64_t end =
+      std::min(std::atomic_ref<uint64_t>(header().next_free_page).load(),
+               size_ / kSpoolPageSize);
+  uint64_t page = 0;
+  const auto write_until = [&](uint64_t until) {
+    if (until <= page) return true;
+    const auto offset = static_cast<off_t>(page * kSpoolPageSize);
+    return lseek(fd, offset, SEEK_SET) == offset &&
+           WriteAll(fd, bytes_ + offset, (until - page) * kSpoolPageSize);
+  };
+  for (const PageRun& run : unused_) {
+    if (!write_until(std::min(run.first, end))) return false;
+    page = run.end();
+  }
+  return write_until(end);
 }
 
 }  // namespace unspool::profiler

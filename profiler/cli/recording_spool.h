@@ -5,8 +5,10 @@
 #define UNSPOOL_PROFILER_CLI_RECORDING_SPOOL_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "collectors/spool/spool_format.h"
 #include "profiler/agent/unique_fd.h"
@@ -37,8 +39,20 @@ class RecordingSpool {
   // Asks all agents to stop sampling. Any thread.
   void StopSampling();
 
+  // Until CloseDescriptor().
+  int fd() const { return fd_.get(); }
   // No process can open it from now on; frees a descriptor for what is to come.
   void CloseDescriptor() { fd_.Reset(); }
+
+  // Pages that were handed out and hold something. Any thread.
+  uint64_t used_pages() const;
+  // Gives memory back that nobody uses any more.
+  void Free(collectors::PageRun run);
+  // Lets the processes take what was freed; takes back what they did not.
+  void OfferUnused();
+  void WithdrawUnused();
+  // What was freed, ascending, as long as it is not offered.
+  std::span<const collectors::PageRun> unused() const { return unused_; }
 
   // The whole file, while the agent may still write to it.
   std::span<const uint8_t> bytes() const { return {bytes_, size_}; }
@@ -48,7 +62,9 @@ class RecordingSpool {
   bool SaveTo(const std::string& path) const;
 
  private:
+  collectors::SpoolHeader& header() const;
   collectors::SpoolControl& control() const;
+  void KeepUnused(collectors::PageRun run);
   bool WriteUsedPages(int fd) const;
 
   UniqueFd fd_;
@@ -56,6 +72,23 @@ class RecordingSpool {
   uint64_t size_ = 0;
   uint64_t inode_ = 0;
   std::string path_;
+  std::map<uint64_t, uint64_t> free_;  // first page → pages, not offered
+  std::vector<collectors::PageRun> unused_;  // the same
+};
+
+// While one of these lives, pages that nobody uses are known: a reader need not
+// look at them, which would fill them again.
+class UnusedPages {
+ public:
+  explicit UnusedPages(RecordingSpool& spool) : spool_(spool) {
+    spool_.WithdrawUnused();
+  }
+  ~UnusedPages() { spool_.OfferUnused(); }
+  UnusedPages(const UnusedPages&) = delete;
+  UnusedPages& operator=(const UnusedPages&) = delete;
+
+ private:
+  RecordingSpool& spool_;
 };
 
 }  // namespace unspool::profiler

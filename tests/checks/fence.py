@@ -36,7 +36,8 @@ SETUP_SOURCES = (
     "collectors/wall_look.*",
     "collectors/wall_thread.*",
     "collectors/spool/*_setup.cc",
-    "collectors/spool/spool_reader.*",
+    "collectors/spool/spool_archive.*",
+    "collectors/spool/spool_reader*",
     "collectors/spool/mapped_array.h",
 )
 

@@ -65,6 +65,7 @@ e2e_build(plt_calls ${gcc} FLAGS -O2 ${plt_flags} ${rpath}
 e2e_build(gmp_multiply ${gcc} FLAGS -O2 -Wl,--no-as-needed -lgmp
   SOURCES gmp_multiply.c)
 e2e_build(deep_frames ${gcc} FLAGS -O2 SOURCES deep_frames.c)
+e2e_build(many_stacks ${gcc} FLAGS -O2 SOURCES many_stacks.c)
 e2e_build(very_deep ${gcc} FLAGS -O2 SOURCES very_deep.c)
 e2e_build(noreturn_call ${gcc} FLAGS -O2 -falign-functions=1
   -fno-toplevel-reorder SOURCES noreturn_call.c)

@@ -8,6 +8,7 @@
 // spool cost more than all that is done with it.
 
 #include <sanitizer/asan_interface.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "collectors/spool/spool_archive.h"
 #include "exporters/raw/raw_pprof.h"
 #include "tests/collectors/spool/drain.h"
 #include "tests/exporters/raw/recording.h"
@@ -125,14 +127,41 @@ std::string TwoImages() {
   return PackedHex(recording);
 }
 
+// Two images that were condensed, and no longer have chunks of their own.
+std::string Condensed() {
+  Recording recording;
+  for (const int32_t pid : {50, 51, 52}) AddImage(recording, pid, 20);
+  recording.EndImage();
+  const std::vector<uint8_t> bytes = recording.Bytes();
+  collectors::SpoolReader reader;
+  collectors::SpoolArchive archive;
+  if (reader.Open(bytes) != collectors::SpoolStatus::kOk ||
+      archive.Open(recording.fd()) != collectors::SpoolStatus::kOk) {
+    std::abort();
+  }
+  for (size_t i = 1; i < reader.image_count(); ++i) {
+    if (!archive.Add(reader, i)) std::abort();
+    reader.ForEachChunk(i, [&](const collectors::PageRun& run) {
+      const std::vector<uint8_t> zeros(run.pages * kSpoolPageSize);
+      if (pwrite(recording.fd(), zeros.data(), zeros.size(),
+                 static_cast<off_t>(run.first * kSpoolPageSize)) < 0) {
+        std::abort();
+      }
+    });
+  }
+  return PackedHex(recording);
+}
+
 }  // namespace
 
 std::span<const FuzzSeed> FuzzSeeds() {
   static const std::string kOne = OneImage();
   static const std::string kTwo = TwoImages();
-  static const std::array<FuzzSeed, 2> kSeeds = {{
+  static const std::string kCondensed = Condensed();
+  static const std::array<FuzzSeed, 3> kSeeds = {{
       {"one_image", kOne.c_str()},
       {"two_images", kTwo.c_str()},
+      {"condensed", kCondensed.c_str()},
   }};
   return kSeeds;
 }

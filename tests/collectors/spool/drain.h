@@ -65,6 +65,14 @@ inline Drained Drain(std::span<const uint8_t> bytes) {
       });
     });
   }
+  reader.ForEachArchived([&](const ArchivedView& image) {
+    SpoolReader::ForEachArchivedThread(
+        image, [&](const ThreadView&, ArchivedCounters counters) {
+          ++all.threads;
+          ArchivedCounter counter;
+          while (counters.Next(&counter)) ++all.counters;
+        });
+  });
   return all;
 }
 

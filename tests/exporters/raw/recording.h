@@ -42,6 +42,7 @@ class Recording {
 
   collectors::SpoolWriter& writer() { return writer_; }
   std::vector<uint8_t> Bytes() const { return spool_.Bytes(); }
+  int fd() const { return spool_.fd(); }
 
  private:
   collectors::TestSpool spool_{uint64_t{256} << 20};

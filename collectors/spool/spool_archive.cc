@@ -1,0 +1,355 @@
+#include "collectors/spool/spool_archive.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <tuple>
+
+#include "collectors/spool/atomic_access.h"
+#include "collectors/spool/varint.h"
+
+namespace unspool::collectors {
+
+namespace {
+
+constexpr uint32_t kChunkPages = 16;
+// Larger records get chunks of their own.
+constexpr size_t kSharedSize = kChunkPages * kSpoolPageSize / 4;
+// A node that no chunk can have: the stack is not there.
+constexpr NodeId kNoNode = kMaxNodes;
+
+uint64_t Hash(std::span<const uint8_t> bytes) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
+
+void CopyLosses(const LossArray& losses, LossCounter* out) {
+  std::copy(losses.begin(), losses.end(), out);
+}
+
+// What the profile calls the process, whose executable is not kept.
+void CopyComm(const ImageView& image, char* out) {
+  const size_t room = image.comm.size();
+  if (image.comm[0] != '\0') {
+    memcpy(out, image.comm.data(), room);
+    return;
+  }
+  const auto slash =
+      std::find(image.executable.rbegin(), image.executable.rend(), '/');
+  const TextView name =
+      image.executable.last(slash - image.executable.rbegin());
+  std::copy_n(name.begin(), std::min(name.size(), room - 1), out);
+}
+
+}  // namespace
+
+SpoolArchive::~SpoolArchive() {
+  modules_.Reset(/*unmap=*/true);
+  nodes_.Reset(/*unmap=*/true);
+  chunks_.Reset(/*unmap=*/true);
+}
+
+SpoolStatus SpoolArchive::Open(int fd) {
+  return chunks_.Map(fd, AtFork::kUnmap);
+}
+
+bool SpoolArchive::Add(const SpoolReader& reader, size_t image) {
+  const ImageView facts = reader.image(image);
+  record_.Truncate(0);
+  if (!AddModules(reader, image) || !AddCallers(reader, image) ||
+      !AppendImage(facts)) {
+    return false;
+  }
+  uint32_t threads = 0;
+  bool ok = true;
+  reader.ForEachThread(image, [&](const ThreadView& thread) {
+    ok = ok && AppendThread(reader, image, thread, facts.period_ns);
+    ++threads;
+  });
+  if (!ok || record_.size() > ~uint32_t{0}) return false;
+  auto* header = reinterpret_cast<ArchivedImage*>(record_.data());
+  header->threads = threads;
+  header->size = static_cast<uint32_t>(record_.size());
+  return Publish();
+}
+
+bool SpoolArchive::AddModules(const SpoolReader& reader, size_t image) {
+  module_links_.Truncate(0);
+  bool ok = true;
+  reader.ForEachModule(image, [&](const ModuleView& module) {
+    unwind::ModuleId id = unwind::kNoModule;
+    ok = ok && FindOrAddModule(module, &id) &&
+         module_links_.Append({module.id, id});
+  });
+  std::stable_sort(
+      module_links_.begin(), module_links_.end(),
+      [](const ModuleLink& a, const ModuleLink& b) { return a.from < b.from; });
+  return ok;
+}
+
+// Builds of one file are one module wherever they were loaded. Others have no
+// name that is sure to be theirs but that and their place.
+bool SpoolArchive::MakeKey(const ModuleView& module) {
+  const auto append = [&](const auto& value) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    return key_.AppendAll({bytes, sizeof(value)});
+  };
+  key_.Truncate(0);
+  const bool is_placed =
+      module.build_id.empty() || (module.flags & kModuleRegistered) != 0;
+  const uint64_t place = is_placed ? module.bias : 0;
+  bool ok = append(module.flags) && append(place) &&
+            append(module.segment_count) && append(module.build_id.size()) &&
+            key_.AppendAll(module.build_id);
+  for (size_t i = 0; i < module.segment_count; ++i) {
+    const unwind::Segment& segment = module.segments[i];
+    ok = ok && append(segment.start - module.bias) &&
+         append(segment.end - module.bias) && append(segment.file_offset);
+  }
+  const auto* path = reinterpret_cast<const uint8_t*>(module.path.data());
+  return ok && key_.AppendAll({path, module.path.size()});
+}
+
+bool SpoolArchive::FindOrAddModule(const ModuleView& module,
+                                   unwind::ModuleId* id) {
+  if (!MakeKey(module)) return false;
+  const uint64_t hash = Hash(key_.view());
+  for (const KnownModule& known : known_.view()) {
+    if (known.hash != hash || known.key_size != key_.size()) continue;
+    if (memcmp(&keys_[known.key], key_.data(), key_.size()) != 0) continue;
+    *id = static_cast<unwind::ModuleId>(&known - known_.begin());
+    return true;
+  }
+  // Its path is the key's end.
+  const size_t path = keys_.size() + key_.size() - module.path.size();
+  unwind::Module copy;
+  copy.start = module.start;
+  copy.end = module.end;
+  copy.bias = module.bias;
+  copy.is_main = (module.flags & kModuleMain) != 0;
+  copy.is_vdso = (module.flags & kModuleVdso) != 0;
+  copy.is_libc_or_loader = (module.flags & kModuleLibcOrLoader) != 0;
+  copy.is_registered = (module.flags & kModuleRegistered) != 0;
+  copy.segment_count = module.segment_count;
+  copy.segments = module.segments;
+  copy.build_id.size = static_cast<uint8_t>(module.build_id.size());
+  std::copy(module.build_id.begin(), module.build_id.end(),
+            copy.build_id.bytes.begin());
+  const size_t key = keys_.size();
+  *id = static_cast<unwind::ModuleId>(known_.size());
+  if (!keys_.AppendAll(key_.view()) || !keys_.Append(0)) return false;
+  copy.path = reinterpret_cast<const char*>(&keys_[path]);
+  return modules_.Add(chunks_, *id, copy, /*directory=*/nullptr) &&
+         known_.Append({hash, key, key_.size()});
+}
+
+// Of a node's module and flags, as they are here. A module that is not recorded
+// is none: its frames are known by their absolute address.
+uint32_t SpoolArchive::ModuleBits(const NodeView& node) const {
+  uint32_t module = kNodeNoModule;
+  const auto* const link = std::lower_bound(
+      module_links_.begin(), module_links_.end(), node.module,
+      [](const ModuleLink& a, unwind::ModuleId b) { return a.from < b; });
+  if (link != module_links_.end() && link->from == node.module) {
+    module = link->to;
+  }
+  return module | (node.exact ? kNodeExact : 0) |
+         (node.guessed ? kNodeGuessed : 0);
+}
+
+// All that frames of recorded stacks were called by.
+bool SpoolArchive::MarkCallers(const SpoolReader& reader, size_t image) {
+  is_caller_.Truncate(0);
+  if (!is_caller_.Resize(reader.node_count(image))) return false;
+  const auto mark_caller_of = [&](const NodeChunkView& chunk, NodeId id) {
+    NodeView node;
+    if (!chunk.Find(id, &node) || node.parent < kFirstNode) return;
+    const NodeChunkView callers =
+        chunk.Has(node.parent) ? chunk : reader.NodeChunkOf(image, node.parent);
+    if (callers.Has(node.parent)) is_caller_[callers.IndexOf(node.parent)] = 1;
+  };
+  reader.ForEachThread(image, [&](const ThreadView& thread) {
+    reader.ForEachCounter(image, thread, [&](const CounterView& counter) {
+      mark_caller_of(reader.NodeChunkOf(image, counter.stack), counter.stack);
+    });
+  });
+  // Callers have smaller ids.
+  for (size_t i = reader.node_chunk_count(image); i-- > 0;) {
+    const NodeChunkView chunk = reader.node_chunk(image, i);
+    for (size_t j = chunk.nodes.size(); j-- > 0;) {
+      const NodeId id = chunk.first_id + static_cast<NodeId>(j);
+      if (is_caller_[chunk.IndexOf(id)] != 0) mark_caller_of(chunk, id);
+    }
+  }
+  return true;
+}
+
+// In the order of their ids: callers come before those that they call.
+bool SpoolArchive::AddCallers(const SpoolReader& reader, size_t image) {
+  node_links_.Truncate(0);
+  if (!node_links_.Resize(reader.node_count(image)) ||
+      !MarkCallers(reader, image)) {
+    return false;
+  }
+  for (size_t i = 0; i < reader.node_chunk_count(image); ++i) {
+    const NodeChunkView chunk = reader.node_chunk(image, i);
+    for (size_t j = 0; j < chunk.nodes.size(); ++j) {
+      const size_t index = chunk.first_index + j;
+      NodeView node;
+      if (is_caller_[index] == 0 ||
+          !chunk.Find(chunk.first_id + static_cast<NodeId>(j), &node)) {
+        continue;
+      }
+      if (!AddNode(reader, image, node, &node_links_[index])) return false;
+    }
+  }
+  return true;
+}
+
+bool SpoolArchive::AddNode(const SpoolReader& reader, size_t image,
+                           const NodeView& node, NodeLink* link) {
+  const NodeLink caller = LinkOf(reader, image, node.parent);
+  if (caller.id == 0) return true;
+  PathNode added{.offset = node.offset, .module_and_flags = ModuleBits(node)};
+  nodes_.FindOrAdd(chunks_, {.id = caller.id, .hash = caller.hash},
+                   {&added, 1});
+  *link = {added.id, added.hash};
+  return added.id != 0;
+}
+
+// What a node of the image is here; roots are the same everywhere.
+SpoolArchive::NodeLink SpoolArchive::LinkOf(const SpoolReader& reader,
+                                            size_t image, NodeId node) const {
+  if (node < kFirstNode) return {node, node};
+  const NodeChunkView chunk = reader.NodeChunkOf(image, node);
+  return chunk.Has(node) ? node_links_[chunk.IndexOf(node)] : NodeLink{};
+}
+
+template <typename Record>
+bool SpoolArchive::Append(const Record& record) {
+  static_assert(sizeof(Record) % kArchiveAlign == 0);
+  return record_.AppendAll(
+      {reinterpret_cast<const uint8_t*>(&record), sizeof(record)});
+}
+
+bool SpoolArchive::AppendImage(const ImageView& image) {
+  ArchivedImage record{};
+  record.image = image.index;
+  record.pid = image.pid;
+  record.pid_namespace = image.pid_namespace;
+  record.clock = static_cast<uint32_t>(image.clock);
+  record.start_realtime_ns = image.start_realtime_ns;
+  record.start_monotonic_ns = image.start_monotonic_ns;
+  record.period_ns = image.period_ns;
+  record.end_monotonic_ns = image.end_monotonic_ns;
+  record.end_cpu_ns = image.end_cpu_ns;
+  CopyComm(image, record.comm);
+  CopyLosses(image.losses, record.losses);
+  return Append(record);
+}
+
+bool SpoolArchive::AppendThread(const SpoolReader& reader, size_t image,
+                                const ThreadView& thread, uint64_t period_ns) {
+  counters_.Truncate(0);
+  bool ok = true;
+  reader.ForEachCounter(image, thread, [&](const CounterView& counter) {
+    ok = ok && counters_.Append(Split(reader, image, counter));
+  });
+  std::sort(counters_.begin(), counters_.end());
+  ArchivedThread record{};
+  record.record.tid = thread.tid;
+  memcpy(record.record.name, thread.name.data(), thread.name.size());
+  record.record.unsampled_ns = thread.unsampled_ns;
+  CopyLosses(thread.losses, record.record.losses);
+  record.counters = static_cast<uint32_t>(counters_.size());
+  const size_t start = record_.size();
+  if (!ok || !Append(record) || !AppendCounters(period_ns)) return false;
+  const size_t size = record_.size() - start - sizeof(record);
+  reinterpret_cast<ArchivedThread*>(&record_[start])->counter_size =
+      static_cast<uint32_t>(size);
+  return record_.Resize((record_.size() + kArchiveAlign - 1) &
+                        ~(kArchiveAlign - 1));
+}
+
+bool SpoolArchive::Counter::operator<(const Counter& other) const {
+  return std::tie(caller, leaf, offset) <
+         std::tie(other.caller, other.leaf, other.offset);
+}
+
+SpoolArchive::Counter SpoolArchive::Split(const SpoolReader& reader,
+                                          size_t image,
+                                          const CounterView& counter) const {
+  Counter split{.caller = kNoNode,
+                .leaf = 0,
+                .offset = 0,
+                .kind = counter.kind,
+                .count = counter.count,
+                .weight = counter.weight};
+  NodeView leaf;
+  if (counter.stack < kFirstNode) {
+    split.caller = counter.stack;
+  } else if (reader.NodeChunkOf(image, counter.stack)
+                 .Find(counter.stack, &leaf)) {
+    const NodeLink caller = LinkOf(reader, image, leaf.parent);
+    if (caller.id == 0) return split;
+    split.caller = caller.id;
+    split.leaf = LeafBits(ModuleBits(leaf));
+    split.offset = leaf.offset;
+  }
+  return split;
+}
+
+bool SpoolArchive::AppendCounters(uint64_t period_ns) {
+  constexpr uint64_t kKindMask = (1u << kArchivedKindBits) - 1;
+  NodeId last_caller = 0;
+  uint64_t last_offset = 0;
+  for (const Counter& counter : counters_.view()) {
+    const uint64_t numbers[] = {
+        counter.caller - last_caller,
+        counter.leaf,
+        ToZigzag(counter.offset - last_offset),
+        counter.count << kArchivedKindBits |
+            (static_cast<uint64_t>(counter.kind) & kKindMask),
+        ToZigzag(counter.weight - counter.count * period_ns),
+    };
+    uint8_t bytes[std::size(numbers) * kMaxVarintSize];
+    uint8_t* end = bytes;
+    for (const uint64_t number : numbers) end = EncodeVarint(number, end);
+    if (!record_.AppendAll({bytes, end})) return false;
+    last_caller = counter.caller;
+    last_offset = counter.offset;
+  }
+  return true;
+}
+
+// Room in a kArchive chunk. nullptr: there is none.
+uint8_t* SpoolArchive::Reserve(size_t size) {
+  if (chunk_ != nullptr && size <= kChunkPages * kSpoolPageSize - chunk_used_) {
+    chunk_used_ += size;
+    return chunk_ + chunk_used_ - size;
+  }
+  const bool is_shared = size <= kSharedSize;
+  const uint64_t wanted =
+      (sizeof(ChunkHeader) + size + kSpoolPageSize - 1) / kSpoolPageSize;
+  const auto pages = is_shared ? kChunkPages : static_cast<uint32_t>(wanted);
+  uint8_t* chunk = chunks_.Allocate(pages);
+  if (chunk == nullptr) return nullptr;
+  chunks_.Publish(chunk, ChunkType::kArchive, pages, chunk_count_++);
+  if (is_shared) {
+    chunk_ = chunk;
+    chunk_used_ = sizeof(ChunkHeader) + size;
+  }
+  return chunk + sizeof(ChunkHeader);
+}
+
+bool SpoolArchive::Publish() {
+  uint8_t* place = Reserve(record_.size());
+  if (place == nullptr) return false;
+  auto* record = reinterpret_cast<ArchivedImage*>(place);
+  memcpy(place, record_.data(), record_.size());  // its magic is 0
+  StoreRelease(record->magic, kArchiveMagic);
+  return true;
+}
+
+}  // namespace unspool::collectors

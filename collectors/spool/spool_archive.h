@@ -1,0 +1,105 @@
+// Condenses images that ended. A program that runs other programs again and
+// again (make) leaves the same stacks in each: here they become nodes of one
+// tree, and what a process had of its own becomes a few bytes a stack.
+
+#ifndef UNSPOOL_COLLECTORS_SPOOL_SPOOL_ARCHIVE_H_
+#define UNSPOOL_COLLECTORS_SPOOL_SPOOL_ARCHIVE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "collectors/spool/chunk_allocator.h"
+#include "collectors/spool/mapped_array.h"
+#include "collectors/spool/module_log.h"
+#include "collectors/spool/spool_format.h"
+#include "collectors/spool/spool_reader.h"
+#include "collectors/spool/spool_status.h"
+#include "collectors/spool/stack_tree.h"
+
+namespace unspool::collectors {
+
+// One for a spool, of whoever keeps it. Not async-signal-safe: allocates.
+class SpoolArchive {
+ public:
+  SpoolArchive() = default;
+  SpoolArchive(const SpoolArchive&) = delete;
+  SpoolArchive& operator=(const SpoolArchive&) = delete;
+  ~SpoolArchive();
+
+  // Maps the spool behind `fd`, to which it adds an image that is none.
+  [[nodiscard]] SpoolStatus Open(int fd);
+  bool is_open() const { return chunks_.is_mapped(); }
+
+  // Condenses an image of `reader`, which must have ended: nobody may write to
+  // it. From then on its own chunks do not count, and may be taken away. False:
+  // no room or no memory, and everything is as before.
+  [[nodiscard]] bool Add(const SpoolReader& reader, size_t image);
+
+ private:
+  // Of the image that is being added to what is here.
+  struct ModuleLink {
+    unwind::ModuleId from;
+    unwind::ModuleId to;
+  };
+  struct NodeLink {
+    NodeId id;  // 0: it is not there
+    uint64_t hash;
+  };
+  // What becomes an ArchivedCounter.
+  struct Counter {
+    NodeId caller;
+    uint64_t leaf;  // LeafBits(), or 0
+    uint64_t offset;
+    SampleKind kind;
+    uint64_t count;
+    uint64_t weight;
+    bool operator<(const Counter& other) const;
+  };
+  struct KnownModule {
+    uint64_t hash;
+    size_t key;  // in keys_
+    size_t key_size;
+  };
+
+  bool AddModules(const SpoolReader& reader, size_t image);
+  bool FindOrAddModule(const ModuleView& module, unwind::ModuleId* id);
+  bool MakeKey(const ModuleView& module);
+  uint32_t ModuleBits(const NodeView& node) const;
+  bool AddCallers(const SpoolReader& reader, size_t image);
+  bool MarkCallers(const SpoolReader& reader, size_t image);
+  bool AddNode(const SpoolReader& reader, size_t image, const NodeView& node,
+               NodeLink* link);
+  NodeLink LinkOf(const SpoolReader& reader, size_t image, NodeId node) const;
+  bool AppendImage(const ImageView& image);
+  bool AppendThread(const SpoolReader& reader, size_t image,
+                    const ThreadView& thread, uint64_t period_ns);
+  Counter Split(const SpoolReader& reader, size_t image,
+                const CounterView& counter) const;
+  bool AppendCounters(uint64_t period_ns);
+  template <typename Record>
+  bool Append(const Record& record);
+  uint8_t* Reserve(size_t size);
+  bool Publish();
+
+  ChunkAllocator chunks_;
+  StackTree nodes_;
+  ModuleLog modules_;
+  MappedArray<KnownModule> known_;  // by id
+  MappedArray<uint8_t> keys_;
+  uint8_t* chunk_ = nullptr;  // the kArchive chunk that has room
+  size_t chunk_used_ = 0;
+  uint64_t chunk_count_ = 0;
+
+  // Scratch, of one Add().
+  MappedArray<ModuleLink> module_links_;  // by `from`
+  MappedArray<NodeLink> node_links_;      // by index
+  MappedArray<uint8_t> is_caller_;        // by index
+  MappedArray<Counter> counters_;
+  MappedArray<uint8_t> key_;
+  MappedArray<uint8_t> record_;
+};
+
+}  // namespace unspool::collectors
+
+#endif  // UNSPOOL_COLLECTORS_SPOOL_SPOOL_ARCHIVE_H_

@@ -19,8 +19,8 @@ constexpr size_t kSharedSize = kChunkPages * kSpoolPageSize / 4;
 constexpr NodeId kNoNode = kMaxNodes;
 
 uint64_t Hash(std::span<const uint8_t> bytes) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  uint64_t hash = 0;
+  for (const uint8_t byte : bytes) hash = HashMix(hash, byte);
   return hash;
 }
 
@@ -46,7 +46,6 @@ void CopyComm(const ImageView& image, char* out) {
 
 SpoolArchive::~SpoolArchive() {
   modules_.Reset(/*unmap=*/true);
-  nodes_.Reset(/*unmap=*/true);
   chunks_.Reset(/*unmap=*/true);
 }
 
@@ -114,15 +113,22 @@ bool SpoolArchive::MakeKey(const ModuleView& module) {
 bool SpoolArchive::FindOrAddModule(const ModuleView& module,
                                    unwind::ModuleId* id) {
   if (!MakeKey(module)) return false;
-  const uint64_t hash = Hash(key_.view());
-  for (const KnownModule& known : known_.view()) {
-    if (known.hash != hash || known.key_size != key_.size()) continue;
-    if (memcmp(&keys_[known.key], key_.data(), key_.size()) != 0) continue;
-    *id = static_cast<unwind::ModuleId>(&known - known_.begin());
-    return true;
-  }
-  // Its path is the key's end.
-  const size_t path = keys_.size() + key_.size() - module.path.size();
+  const uint32_t number = module_index_.FindOrAdd(
+      Hash(key_.view()),
+      [&](uint32_t other) {
+        const KnownModule& known = known_[other - 1];
+        return known.key_size == key_.size() &&
+               memcmp(&keys_[known.key], key_.data(), key_.size()) == 0;
+      },
+      [&] { return AddModule(module); });
+  *id = number - 1;
+  return number != 0;
+}
+
+// Of which key_ is the key. Its id + 1; 0: no room or no memory.
+uint32_t SpoolArchive::AddModule(const ModuleView& module) {
+  const KnownModule known{.key = keys_.size(), .key_size = key_.size()};
+  if (!keys_.AppendAll(key_.view()) || !keys_.Append(0)) return 0;
   unwind::Module copy;
   copy.start = module.start;
   copy.end = module.end;
@@ -136,12 +142,15 @@ bool SpoolArchive::FindOrAddModule(const ModuleView& module,
   copy.build_id.size = static_cast<uint8_t>(module.build_id.size());
   std::copy(module.build_id.begin(), module.build_id.end(),
             copy.build_id.bytes.begin());
-  const size_t key = keys_.size();
-  *id = static_cast<unwind::ModuleId>(known_.size());
-  if (!keys_.AppendAll(key_.view()) || !keys_.Append(0)) return false;
-  copy.path = reinterpret_cast<const char*>(&keys_[path]);
-  return modules_.Add(chunks_, *id, copy, /*directory=*/nullptr) &&
-         known_.Append({hash, key, key_.size()});
+  // The path is the key's end.
+  copy.path =
+      reinterpret_cast<const char*>(keys_.end() - 1 - module.path.size());
+  const auto id = static_cast<unwind::ModuleId>(known_.size());
+  if (!modules_.Add(chunks_, id, copy, /*directory=*/nullptr) ||
+      !known_.Append(known)) {
+    return 0;
+  }
+  return id + 1;
 }
 
 // Of a node's module and flags, as they are here. A module that is not recorded
@@ -208,22 +217,74 @@ bool SpoolArchive::AddCallers(const SpoolReader& reader, size_t image) {
 }
 
 bool SpoolArchive::AddNode(const SpoolReader& reader, size_t image,
-                           const NodeView& node, NodeLink* link) {
-  const NodeLink caller = LinkOf(reader, image, node.parent);
-  if (caller.id == 0) return true;
-  PathNode added{.offset = node.offset, .module_and_flags = ModuleBits(node)};
-  nodes_.FindOrAdd(chunks_, {.id = caller.id, .hash = caller.hash},
-                   {&added, 1});
-  *link = {added.id, added.hash};
-  return added.id != 0;
+                           const NodeView& node, NodeId* added) {
+  const NodeId caller = LinkOf(reader, image, node.parent);
+  if (caller == 0) return true;
+  const uint32_t frame = FindOrAddFrame(node.offset, ModuleBits(node));
+  if (frame == 0) return false;
+  *added = FindOrAddNode(caller, frame - 1);
+  return *added != 0;
+}
+
+NodeId SpoolArchive::FindOrAddNode(NodeId parent, uint32_t frame) {
+  return node_index_.FindOrAdd(
+      HashMix(HashMix(0, parent), frame),
+      [&](uint32_t id) {
+        const ArchivedNode& node = nodes_[id - kFirstNode];
+        return node.parent == parent && node.frame == frame;
+      },
+      [&]() -> uint32_t {
+        const NodeId id = kFirstNode + nodes_.size();
+        ArchivedNode* node =
+            id < kMaxNodes ? nodes_.Append(chunks_, ChunkType::kArchivedNodes)
+                           : nullptr;
+        if (node == nullptr) return 0;
+        node->frame = frame;
+        StoreRelease(node->parent, parent);
+        return id;
+      });
+}
+
+// Its index + 1.
+uint32_t SpoolArchive::FindOrAddFrame(uint64_t offset,
+                                      uint32_t module_and_flags) {
+  return frame_index_.FindOrAdd(
+      HashMix(HashMix(0, offset), module_and_flags),
+      [&](uint32_t number) {
+        const ArchivedFrame& frame = frames_[number - 1];
+        return frame.offset == offset &&
+               frame.module_and_flags == module_and_flags;
+      },
+      [&]() -> uint32_t {
+        ArchivedFrame* frame =
+            frames_.Append(chunks_, ChunkType::kArchivedFrames);
+        if (frame == nullptr) return 0;
+        *frame = {offset, module_and_flags, 0};
+        return frames_.size();
+      });
+}
+
+template <typename Record>
+Record* RecordLog<Record>::Append(ChunkAllocator& chunks, ChunkType type) {
+  if (size_ == firsts_.size() * kPerChunk) {
+    uint8_t* chunk = chunks.Allocate(kNodeChunkPages);
+    if (chunk == nullptr) return nullptr;
+    // Without memory for this the chunk is lost, as all that would follow.
+    if (!firsts_.Append(
+            reinterpret_cast<Record*>(chunk + sizeof(ChunkHeader)))) {
+      return nullptr;
+    }
+    chunks.Publish(chunk, type, kNodeChunkPages, firsts_.size() - 1);
+  }
+  return &(*this)[size_++];
 }
 
 // What a node of the image is here; roots are the same everywhere.
-SpoolArchive::NodeLink SpoolArchive::LinkOf(const SpoolReader& reader,
-                                            size_t image, NodeId node) const {
-  if (node < kFirstNode) return {node, node};
+NodeId SpoolArchive::LinkOf(const SpoolReader& reader, size_t image,
+                            NodeId node) const {
+  if (node < kFirstNode) return node;
   const NodeChunkView chunk = reader.NodeChunkOf(image, node);
-  return chunk.Has(node) ? node_links_[chunk.IndexOf(node)] : NodeLink{};
+  return chunk.Has(node) ? node_links_[chunk.IndexOf(node)] : 0;
 }
 
 template <typename Record>
@@ -291,9 +352,9 @@ SpoolArchive::Counter SpoolArchive::Split(const SpoolReader& reader,
     split.caller = counter.stack;
   } else if (reader.NodeChunkOf(image, counter.stack)
                  .Find(counter.stack, &leaf)) {
-    const NodeLink caller = LinkOf(reader, image, leaf.parent);
-    if (caller.id == 0) return split;
-    split.caller = caller.id;
+    const NodeId caller = LinkOf(reader, image, leaf.parent);
+    if (caller == 0) return split;
+    split.caller = caller;
     split.leaf = LeafBits(ModuleBits(leaf));
     split.offset = leaf.offset;
   }
@@ -305,9 +366,11 @@ bool SpoolArchive::AppendCounters(uint64_t period_ns) {
   NodeId last_caller = 0;
   uint64_t last_offset = 0;
   for (const Counter& counter : counters_.view()) {
+    const bool is_plain = counter.kind == SampleKind::kCpu &&
+                          counter.count == 1 && counter.weight == period_ns;
     const uint64_t numbers[] = {
         counter.caller - last_caller,
-        counter.leaf,
+        counter.leaf << 1 | (is_plain ? 1 : 0),
         ToZigzag(counter.offset - last_offset),
         counter.count << kArchivedKindBits |
             (static_cast<uint64_t>(counter.kind) & kKindMask),
@@ -315,7 +378,9 @@ bool SpoolArchive::AppendCounters(uint64_t period_ns) {
     };
     uint8_t bytes[std::size(numbers) * kMaxVarintSize];
     uint8_t* end = bytes;
-    for (const uint64_t number : numbers) end = EncodeVarint(number, end);
+    for (const uint64_t number : std::span(numbers).first(is_plain ? 3 : 5)) {
+      end = EncodeVarint(number, end);
+    }
     if (!record_.AppendAll({bytes, end})) return false;
     last_caller = counter.caller;
     last_offset = counter.offset;

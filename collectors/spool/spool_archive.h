@@ -10,14 +10,33 @@
 #include <span>
 
 #include "collectors/spool/chunk_allocator.h"
+#include "collectors/spool/id_index.h"
 #include "collectors/spool/mapped_array.h"
 #include "collectors/spool/module_log.h"
 #include "collectors/spool/spool_format.h"
 #include "collectors/spool/spool_reader.h"
 #include "collectors/spool/spool_status.h"
-#include "collectors/spool/stack_tree.h"
 
 namespace unspool::collectors {
+
+// Records that are numbered from 0, in chunks of their own. One writer. Not
+// async-signal-safe: allocates.
+template <typename Record>
+class RecordLog {
+ public:
+  static constexpr uint32_t kPerChunk = RecordsPerChunk<Record>();
+
+  uint32_t size() const { return size_; }
+  Record& operator[](uint32_t index) {
+    return firsts_[index / kPerChunk][index % kPerChunk];
+  }
+  // A record more, of zeros; nullptr: no room or no memory.
+  Record* Append(ChunkAllocator& chunks, ChunkType type);
+
+ private:
+  MappedArray<Record*> firsts_;  // of each chunk
+  uint32_t size_ = 0;
+};
 
 // One for a spool, of whoever keeps it. Not async-signal-safe: allocates.
 class SpoolArchive {
@@ -42,10 +61,6 @@ class SpoolArchive {
     unwind::ModuleId from;
     unwind::ModuleId to;
   };
-  struct NodeLink {
-    NodeId id;  // 0: it is not there
-    uint64_t hash;
-  };
   // What becomes an ArchivedCounter.
   struct Counter {
     NodeId caller;
@@ -57,20 +72,23 @@ class SpoolArchive {
     bool operator<(const Counter& other) const;
   };
   struct KnownModule {
-    uint64_t hash;
     size_t key;  // in keys_
     size_t key_size;
   };
 
   bool AddModules(const SpoolReader& reader, size_t image);
   bool FindOrAddModule(const ModuleView& module, unwind::ModuleId* id);
+  uint32_t AddModule(const ModuleView& module);
   bool MakeKey(const ModuleView& module);
   uint32_t ModuleBits(const NodeView& node) const;
   bool AddCallers(const SpoolReader& reader, size_t image);
   bool MarkCallers(const SpoolReader& reader, size_t image);
   bool AddNode(const SpoolReader& reader, size_t image, const NodeView& node,
-               NodeLink* link);
-  NodeLink LinkOf(const SpoolReader& reader, size_t image, NodeId node) const;
+               NodeId* added);
+  // What are 0: no room or no memory.
+  NodeId FindOrAddNode(NodeId parent, uint32_t frame);
+  uint32_t FindOrAddFrame(uint64_t offset, uint32_t module_and_flags);
+  NodeId LinkOf(const SpoolReader& reader, size_t image, NodeId node) const;
   bool AppendImage(const ImageView& image);
   bool AppendThread(const SpoolReader& reader, size_t image,
                     const ThreadView& thread, uint64_t period_ns);
@@ -83,9 +101,13 @@ class SpoolArchive {
   bool Publish();
 
   ChunkAllocator chunks_;
-  StackTree nodes_;
+  RecordLog<ArchivedNode> nodes_;
+  IdIndex node_index_;  // their ids
+  RecordLog<ArchivedFrame> frames_;
+  IdIndex frame_index_;  // index + 1
   ModuleLog modules_;
   MappedArray<KnownModule> known_;  // by id
+  IdIndex module_index_;            // id + 1
   MappedArray<uint8_t> keys_;
   uint8_t* chunk_ = nullptr;  // the kArchive chunk that has room
   size_t chunk_used_ = 0;
@@ -93,7 +115,7 @@ class SpoolArchive {
 
   // Scratch, of one Add().
   MappedArray<ModuleLink> module_links_;  // by `from`
-  MappedArray<NodeLink> node_links_;      // by index
+  MappedArray<NodeId> node_links_;        // by index; 0: it is not here
   MappedArray<uint8_t> is_caller_;        // by index
   MappedArray<Counter> counters_;
   MappedArray<uint8_t> key_;

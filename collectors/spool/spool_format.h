@@ -93,7 +93,10 @@ enum class ChunkType : uint16_t {
   kLabelSets = 7,
   kCode = 8,
   kStrings = 9,
-  kArchive = 10,  // images that ended, condensed: ArchivedImage records
+  // Of images that ended, condensed:
+  kArchive = 10,         // ArchivedImage records
+  kArchivedNodes = 11,   // owner: the chunk's number, from 0
+  kArchivedFrames = 12,  // the same
 };
 
 // Begins every chunk, on a page boundary. `magic` is written last: without it
@@ -306,6 +309,31 @@ static_assert(offsetof(ThreadRecord, name) == 8);
 static_assert(offsetof(ThreadRecord, unsampled_ns) == 24);
 static_assert(offsetof(ThreadRecord, losses) == 32);
 
+// What frames of archived stacks are: numbered from 0 through kArchivedFrames.
+struct ArchivedFrame {
+  uint64_t offset;
+  uint32_t module_and_flags;  // as in a StackNode
+  uint32_t reserved;
+};
+static_assert(sizeof(ArchivedFrame) == 16);
+static_assert(offsetof(ArchivedFrame, module_and_flags) == 8);
+
+// Their nodes: ids as those of StackNodes, from kFirstNode through
+// kArchivedNodes.
+struct ArchivedNode {
+  uint32_t parent;  // written last; 0: never completed
+  uint32_t frame;
+};
+static_assert(sizeof(ArchivedNode) == 8);
+static_assert(offsetof(ArchivedNode, frame) == 4);
+
+// Of both kinds of chunks, of kNodeChunkPages each.
+template <typename Record>
+constexpr uint32_t RecordsPerChunk() {
+  return (kNodeChunkPages * kSpoolPageSize - sizeof(ChunkHeader)) /
+         sizeof(Record);
+}
+
 // An image that ended, in a kArchive chunk, on multiples of kArchiveAlign.
 // `magic` is written last. Stacks and modules are those of the image that the
 // chunk is of, which has no record of its own. Then come the threads.
@@ -334,11 +362,12 @@ static_assert(offsetof(ArchivedImage, comm) == 64);
 static_assert(offsetof(ArchivedImage, threads) == 80);
 static_assert(offsetof(ArchivedImage, losses) == 88);
 
-// Followed by its counters and padding to kArchiveAlign. A counter is five
-// varints (varint.h): of its leaf's caller, the node id minus that of the
-// counter before; the leaf's LeafBits(); its offset minus that of the leaf
-// before, zigzag; count × 8 + kind; weight minus count × period, zigzag. A leaf
-// is mostly seen once, and then smaller than a node.
+// Followed by its counters and padding to kArchiveAlign. A counter is varints
+// (varint.h): of its leaf's caller, the node id minus that of the counter
+// before; LeafBits() × 2, and 1 if it is a single kCpu sample that weighs a
+// period; the leaf's offset minus that of the leaf before, zigzag; and, if it
+// is no such sample, count × 8 + kind, and the weight minus count × period,
+// zigzag. A leaf is mostly seen once, and then smaller than a node.
 struct ArchivedThread {
   ThreadRecord record;
   uint32_t counters;      // how many

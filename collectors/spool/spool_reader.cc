@@ -89,6 +89,8 @@ bool SpoolReader::CollectImages() {
                       .threads = of_type(ChunkType::kThread),
                       .counters = of_type(ChunkType::kCounters),
                       .archives = of_type(ChunkType::kArchive),
+                      .archived_nodes = of_type(ChunkType::kArchivedNodes),
+                      .archived_frames = of_type(ChunkType::kArchivedFrames),
                       .all = ChunkSpan(begin, image_end)};
     // Chunks of an image that did not get to write its own belong to nobody, or
     // to those that ended.
@@ -220,7 +222,9 @@ SpoolReader::ChunkSpan SpoolReader::CountersOf(const Image& image,
 }
 
 uint64_t SpoolReader::node_count(size_t image) const {
-  return images_[image].nodes.size() * uint64_t{NodesPerChunk(1)};
+  return images_[image].nodes.size() * uint64_t{NodesPerChunk(1)} +
+         images_[image].archived_nodes.size() *
+             uint64_t{RecordsPerChunk<ArchivedNode>()};
 }
 
 NodeChunkView SpoolReader::node_chunk(size_t image, size_t chunk) const {

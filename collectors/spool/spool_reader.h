@@ -85,6 +85,14 @@ struct NodeView {
   bool exact = false;
   bool guessed = false;
   uint64_t offset = 0;  // Frame::pc minus the module's bias; pc if no module
+
+  void SetFrame(uint32_t module_and_flags, uint64_t frame_offset) {
+    module = module_and_flags & kNodeModuleMask;
+    if (module == kNodeNoModule) module = unwind::kNoModule;
+    exact = (module_and_flags & kNodeExact) != 0;
+    guessed = (module_and_flags & kNodeGuessed) != 0;
+    offset = frame_offset;
+  }
 };
 
 // Nodes with consecutive ids and indexes. None where the file is damaged.
@@ -108,12 +116,8 @@ struct NodeChunkView {
     if (!Has(id)) return false;
     const StackNode& record = nodes[id - first_id];
     node->parent = ParentOf(id);
-    const uint32_t module = LoadRelaxed(record.module_and_flags);
-    node->module = module & kNodeModuleMask;
-    if (node->module == kNodeNoModule) node->module = unwind::kNoModule;
-    node->exact = (module & kNodeExact) != 0;
-    node->guessed = (module & kNodeGuessed) != 0;
-    node->offset = LoadRelaxed(record.offset);
+    node->SetFrame(LoadRelaxed(record.module_and_flags),
+                   LoadRelaxed(record.offset));
     return node->parent != 0;
   }
 };
@@ -153,7 +157,7 @@ class ArchivedCounters {
   [[nodiscard]] bool Next(ArchivedCounter* counter);
 
  private:
-  bool NextLeaf(ArchivedCounter* counter);
+  void SetLeaf(uint64_t bits, ArchivedCounter* counter) const;
 
   std::span<const uint8_t> bytes_;
   uint32_t left_;
@@ -233,6 +237,9 @@ class SpoolReader {
   // How many nodes the image's chunks have room for. Over all images together
   // fewer than the file has bytes.
   uint64_t node_count(size_t image) const;
+  // A node of archived images, of which callers have smaller ids, too. False:
+  // it is not there.
+  bool FindArchivedNode(uint32_t id, NodeView* node) const;
   // Nodes that lie together. A node's index is its number among those that the
   // image's chunks have room for: ids can have gaps, indexes are dense.
   size_t node_chunk_count(size_t image) const {
@@ -257,10 +264,12 @@ class SpoolReader {
   struct Image {
     const Chunk* record;
     ChunkSpan modules;
-    ChunkSpan nodes;     // by number, each number once
-    ChunkSpan threads;   // by offset
-    ChunkSpan counters;  // by owner
-    ChunkSpan archives;  // by owner
+    ChunkSpan nodes;            // by number, each number once
+    ChunkSpan threads;          // by offset
+    ChunkSpan counters;         // by owner
+    ChunkSpan archives;         // by owner
+    ChunkSpan archived_nodes;   // by number
+    ChunkSpan archived_frames;  // by number
     ChunkSpan all;
   };
 
@@ -271,6 +280,9 @@ class SpoolReader {
   // As ReadModule, of an archived image.
   uint64_t ReadArchived(uint64_t offset, uint64_t room,
                         ArchivedView* image) const;
+  // nullptr: it is not there.
+  template <typename Record>
+  const Record* FindRecord(ChunkSpan chunks, uint64_t index) const;
   // From the front of *bytes. False: there is none.
   static bool TakeArchivedThread(std::span<const uint8_t>* bytes,
                                  ThreadView* thread, uint32_t* counter_count,

@@ -66,6 +66,34 @@ uint64_t SpoolReader::ReadArchived(uint64_t offset, uint64_t room,
   return size;
 }
 
+// Numbers are dense: one process draws them and dies with its last one.
+template <typename Record>
+const Record* SpoolReader::FindRecord(ChunkSpan chunks, uint64_t index) const {
+  const uint64_t number = index / RecordsPerChunk<Record>();
+  if (number >= chunks.size() || chunks[number].owner != number ||
+      chunks[number].pages != kNodeChunkPages) {
+    return nullptr;
+  }
+  const auto* first = &At<Record>(chunks[number].offset + sizeof(ChunkHeader));
+  return first + index % RecordsPerChunk<Record>();
+}
+
+bool SpoolReader::FindArchivedNode(uint32_t id, NodeView* node) const {
+  if (id < kFirstNode || archive() == kNoImage) return false;
+  const Image& image = images_[archive()];
+  const auto* record =
+      FindRecord<ArchivedNode>(image.archived_nodes, id - kFirstNode);
+  if (record == nullptr) return false;
+  node->parent = LoadAcquire(record->parent);
+  if (node->parent == 0 || node->parent >= id) return false;
+  const auto* frame = FindRecord<ArchivedFrame>(image.archived_frames,
+                                                LoadRelaxed(record->frame));
+  if (frame == nullptr) return false;
+  node->SetFrame(LoadRelaxed(frame->module_and_flags),
+                 LoadRelaxed(frame->offset));
+  return true;
+}
+
 bool SpoolReader::TakeArchivedThread(std::span<const uint8_t>* bytes,
                                      ThreadView* thread,
                                      uint32_t* counter_count,
@@ -84,38 +112,41 @@ bool SpoolReader::TakeArchivedThread(std::span<const uint8_t>* bytes,
 }
 
 bool ArchivedCounters::Next(ArchivedCounter* next) {
-  uint64_t count_and_kind = 0;
-  uint64_t rest = 0;
-  if (left_ == 0 || !NextLeaf(next) ||
-      !DecodeVarint(&bytes_, &count_and_kind) ||
-      !DecodeVarint(&bytes_, &rest)) {
-    left_ = 0;
-    return false;
-  }
-  --left_;
-  const uint64_t count = count_and_kind >> kArchivedKindBits;
-  const uint64_t kind = count_and_kind & ((1u << kArchivedKindBits) - 1);
-  next->counter = {.kind = static_cast<SampleKind>(kind),
-                   .stack = stack_,
-                   .label_set = 0,
-                   .count = count,
-                   .weight = FromZigzag(rest) + count * period_ns_,
-                   .offset = 0};
-  return true;
-}
-
-bool ArchivedCounters::NextLeaf(ArchivedCounter* next) {
   uint64_t distance = 0;
   uint64_t bits = 0;
   uint64_t offset = 0;
-  if (!DecodeVarint(&bytes_, &distance) || !DecodeVarint(&bytes_, &bits) ||
-      !DecodeVarint(&bytes_, &offset)) {
+  if (left_ == 0 || !DecodeVarint(&bytes_, &distance) ||
+      !DecodeVarint(&bytes_, &bits) || !DecodeVarint(&bytes_, &offset)) {
     return false;
   }
+  --left_;
   stack_ += static_cast<uint32_t>(distance);
   offset_ += FromZigzag(offset);
+  SetLeaf(bits >> 1, next);
+  CounterView& counter = next->counter;
+  counter = {.kind = SampleKind::kCpu,
+             .stack = stack_,
+             .label_set = 0,
+             .count = 1,
+             .weight = period_ns_,
+             .offset = 0};
+  if ((bits & 1) != 0) return true;
+  uint64_t count_and_kind = 0;
+  uint64_t rest = 0;
+  if (!DecodeVarint(&bytes_, &count_and_kind) ||
+      !DecodeVarint(&bytes_, &rest)) {
+    return false;
+  }
+  counter.count = count_and_kind >> kArchivedKindBits;
+  counter.kind =
+      static_cast<SampleKind>(count_and_kind & ((1u << kArchivedKindBits) - 1));
+  counter.weight = FromZigzag(rest) + counter.count * period_ns_;
+  return true;
+}
+
+void ArchivedCounters::SetLeaf(uint64_t bits, ArchivedCounter* next) const {
   next->has_leaf = bits != 0;
-  if (bits == 0) return true;
+  if (bits == 0) return;
   --bits;
   const uint64_t number = bits >> 2;
   next->leaf = {.parent = stack_,
@@ -125,7 +156,6 @@ bool ArchivedCounters::NextLeaf(ArchivedCounter* next) {
                 .exact = (bits & 1) != 0,
                 .guessed = (bits & 2) != 0,
                 .offset = offset_};
-  return true;
 }
 
 }  // namespace unspool::collectors

@@ -99,7 +99,8 @@ uint32_t ImageModules::LocationOf(const NodeView& node) {
 }
 
 ImageModules::KnownFrame& ImageModules::PlaceOf(const NodeView& node) {
-  const uint64_t hash = HashMix(uint64_t{node.module} << 32, node.offset);
+  const uint64_t hash =
+      collectors::HashMix(uint64_t{node.module} << 32, node.offset);
   return known_[hash & (known_.size() - 1)];
 }
 

@@ -4,6 +4,8 @@
 
 namespace unspool::exporters::raw {
 
+using collectors::HashMix;
+
 namespace {
 
 constexpr uint64_t kPageSize = 4096;

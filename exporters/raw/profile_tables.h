@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collectors/spool/id_index.h"
 #include "collectors/spool/mapped_array.h"
-#include "exporters/raw/id_index.h"
 #include "exporters/raw/string_table.h"
 
 namespace unspool::exporters::raw {
@@ -72,9 +72,9 @@ class ProfileTables {
   collectors::MappedArray<Mapping> mappings_;
   collectors::MappedArray<Location> locations_;
   collectors::MappedArray<uint32_t> functions_;
-  IdIndex mapping_index_;
-  IdIndex location_index_;
-  IdIndex function_index_;
+  collectors::IdIndex mapping_index_;
+  collectors::IdIndex location_index_;
+  collectors::IdIndex function_index_;
   uint32_t unknown_mapping_ = 0;
   uint32_t code_mapping_ = 0;
   uint32_t pseudo_mapping_ = 0;

@@ -79,9 +79,13 @@ bool StackWalker::FindNewFrames(uint32_t node) {
 
 // Moves *node to its caller. False: it is missing.
 bool StackWalker::AddNewFrame(uint32_t* node) {
-  if (!chunk_.Has(*node)) chunk_ = reader_.NodeChunkOf(image_, *node);
   NodeView view;
-  if (!chunk_.Find(*node, &view)) return false;
+  if (is_archive_) {
+    if (!reader_.FindArchivedNode(*node, &view)) return false;
+  } else {
+    if (!chunk_.Has(*node)) chunk_ = reader_.NodeChunkOf(image_, *node);
+    if (!chunk_.Find(*node, &view)) return false;
+  }
   new_frames_[new_count_++] = {*node, modules_.LocationOf(view), view.guessed};
   *node = view.parent;
   return true;

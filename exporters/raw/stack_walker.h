@@ -23,12 +23,17 @@ namespace unspool::exporters::raw {
 // can have a path of millions of nodes, and as many counters that name its end.
 inline constexpr size_t kMaxStackDepth = 65'536;  // of what agents record
 
-// The stacks of one image. Not async-signal-safe: allocates.
+// The stacks of one image, or those of the archive. Not async-signal-safe:
+// allocates.
 class StackWalker {
  public:
   StackWalker(const collectors::SpoolReader& reader, size_t image,
               ImageModules& modules, ProfileTables& tables)
-      : reader_(reader), image_(image), modules_(modules), tables_(tables) {}
+      : reader_(reader),
+        image_(image),
+        is_archive_(image == reader.archive()),
+        modules_(modules),
+        tables_(tables) {}
 
   // Must be called first. False: no memory.
   [[nodiscard]] bool Prepare();
@@ -70,6 +75,7 @@ class StackWalker {
 
   const collectors::SpoolReader& reader_;
   const size_t image_;
+  const bool is_archive_;
   ImageModules& modules_;
   ProfileTables& tables_;
   collectors::NodeChunkView chunk_;  // of the node that was looked at last

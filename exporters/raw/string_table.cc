@@ -37,7 +37,8 @@ void ReplaceInvalid(std::span<char> text) {
 
 uint64_t HashText(std::span<const char> text) {
   uint64_t hash = text.size();
-  for (const char c : text) hash = HashMix(hash, static_cast<uint8_t>(c));
+  for (const char c : text)
+    hash = collectors::HashMix(hash, static_cast<uint8_t>(c));
   return hash;
 }
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <span>
 
+#include "collectors/spool/id_index.h"
 #include "collectors/spool/mapped_array.h"
-#include "exporters/raw/id_index.h"
 
 namespace unspool::exporters::raw {
 
@@ -37,7 +37,7 @@ class StringTable {
 
   collectors::MappedArray<char> bytes_;
   collectors::MappedArray<Text> texts_;
-  IdIndex index_;  // id: index + 1
+  collectors::IdIndex index_;  // id: index + 1
   bool ok_ = true;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause(100);
 constexpr uint64_t kLeastGrowth = 1024;  // pages
-// Of what is used: so all looks together cost what the recording is long.
-constexpr uint64_t kGrowthShare = 4;
+// Of what is used: a look costs a moment for each of its chunks.
+constexpr uint64_t kGrowthShare = 64;
 
 }  // namespace
 

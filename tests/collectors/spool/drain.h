@@ -70,7 +70,13 @@ inline Drained Drain(std::span<const uint8_t> bytes) {
         image, [&](const ThreadView&, ArchivedCounters counters) {
           ++all.threads;
           ArchivedCounter counter;
-          while (counters.Next(&counter)) ++all.counters;
+          while (counters.Next(&counter)) {
+            ++all.counters;
+            uint32_t id = counter.counter.stack;
+            NodeView node;
+            while (reader.FindArchivedNode(id, &node)) id = node.parent;
+            all.whole_stacks += id != 0 && id < kFirstNode;
+          }
         });
   });
   return all;

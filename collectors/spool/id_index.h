@@ -1,15 +1,15 @@
 // Finds entries of a table by content: open addressing from a hash to the
 // table's ids, which count from 1.
 
-#ifndef UNSPOOL_EXPORTERS_RAW_ID_INDEX_H_
-#define UNSPOOL_EXPORTERS_RAW_ID_INDEX_H_
+#ifndef UNSPOOL_COLLECTORS_SPOOL_ID_INDEX_H_
+#define UNSPOOL_COLLECTORS_SPOOL_ID_INDEX_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "collectors/spool/mapped_array.h"
 
-namespace unspool::exporters::raw {
+namespace unspool::collectors {
 
 // Mixes `value` into `hash` (multiply and fold).
 constexpr uint64_t HashMix(uint64_t hash, uint64_t value) {
@@ -52,7 +52,7 @@ class IdIndex {
   bool EnsureRoom() {
     if (slots_.size() > used_ * 2) return true;
     const size_t size = slots_.empty() ? kFirstSize : slots_.size() * 2;
-    collectors::MappedArray<Slot> old;
+    MappedArray<Slot> old;
     if (!old.AppendAll(slots_.view())) return false;
     slots_.Truncate(0);
     if (!slots_.Resize(size)) return false;
@@ -65,10 +65,10 @@ class IdIndex {
     return true;
   }
 
-  collectors::MappedArray<Slot> slots_;
+  MappedArray<Slot> slots_;
   size_t used_ = 0;
 };
 
-}  // namespace unspool::exporters::raw
+}  // namespace unspool::collectors
 
-#endif  // UNSPOOL_EXPORTERS_RAW_ID_INDEX_H_
+#endif  // UNSPOOL_COLLECTORS_SPOOL_ID_INDEX_H_

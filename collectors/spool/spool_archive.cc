@@ -18,36 +18,13 @@ constexpr size_t kSharedSize = kChunkPages * kSpoolPageSize / 4;
 // A node that no chunk can have: the stack is not there.
 constexpr NodeId kNoNode = kMaxNodes;
 
-uint64_t Hash(std::span<const uint8_t> bytes) {
-  uint64_t hash = 0;
-  for (const uint8_t byte : bytes) hash = HashMix(hash, byte);
-  return hash;
-}
-
 void CopyLosses(const LossArray& losses, LossCounter* out) {
   std::copy(losses.begin(), losses.end(), out);
 }
 
-// What the profile calls the process, whose executable is not kept.
-void CopyComm(const ImageView& image, char* out) {
-  const size_t room = image.comm.size();
-  if (image.comm[0] != '\0') {
-    memcpy(out, image.comm.data(), room);
-    return;
-  }
-  const auto slash =
-      std::find(image.executable.rbegin(), image.executable.rend(), '/');
-  const TextView name =
-      image.executable.last(slash - image.executable.rbegin());
-  std::copy_n(name.begin(), std::min(name.size(), room - 1), out);
-}
-
 }  // namespace
 
-SpoolArchive::~SpoolArchive() {
-  modules_.Reset(/*unmap=*/true);
-  chunks_.Reset(/*unmap=*/true);
-}
+SpoolArchive::~SpoolArchive() { chunks_.Reset(/*unmap=*/true); }
 
 SpoolStatus SpoolArchive::Open(int fd) {
   return chunks_.Map(fd, AtFork::kUnmap);
@@ -56,7 +33,7 @@ SpoolStatus SpoolArchive::Open(int fd) {
 bool SpoolArchive::Add(const SpoolReader& reader, size_t image) {
   const ImageView facts = reader.image(image);
   record_.Truncate(0);
-  if (!AddModules(reader, image) || !AddCallers(reader, image) ||
+  if (!modules_.Link(chunks_, reader, image) || !AddCallers(reader, image) ||
       !AppendImage(facts)) {
     return false;
   }
@@ -71,100 +48,6 @@ bool SpoolArchive::Add(const SpoolReader& reader, size_t image) {
   header->threads = threads;
   header->size = static_cast<uint32_t>(record_.size());
   return Publish();
-}
-
-bool SpoolArchive::AddModules(const SpoolReader& reader, size_t image) {
-  module_links_.Truncate(0);
-  bool ok = true;
-  reader.ForEachModule(image, [&](const ModuleView& module) {
-    unwind::ModuleId id = unwind::kNoModule;
-    ok = ok && FindOrAddModule(module, &id) &&
-         module_links_.Append({module.id, id});
-  });
-  std::stable_sort(
-      module_links_.begin(), module_links_.end(),
-      [](const ModuleLink& a, const ModuleLink& b) { return a.from < b.from; });
-  return ok;
-}
-
-// Builds of one file are one module wherever they were loaded. Others have no
-// name that is sure to be theirs but that and their place.
-bool SpoolArchive::MakeKey(const ModuleView& module) {
-  const auto append = [&](const auto& value) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-    return key_.AppendAll({bytes, sizeof(value)});
-  };
-  key_.Truncate(0);
-  const bool is_placed =
-      module.build_id.empty() || (module.flags & kModuleRegistered) != 0;
-  const uint64_t place = is_placed ? module.bias : 0;
-  bool ok = append(module.flags) && append(place) &&
-            append(module.segment_count) && append(module.build_id.size()) &&
-            key_.AppendAll(module.build_id);
-  for (size_t i = 0; i < module.segment_count; ++i) {
-    const unwind::Segment& segment = module.segments[i];
-    ok = ok && append(segment.start - module.bias) &&
-         append(segment.end - module.bias) && append(segment.file_offset);
-  }
-  const auto* path = reinterpret_cast<const uint8_t*>(module.path.data());
-  return ok && key_.AppendAll({path, module.path.size()});
-}
-
-bool SpoolArchive::FindOrAddModule(const ModuleView& module,
-                                   unwind::ModuleId* id) {
-  if (!MakeKey(module)) return false;
-  const uint32_t number = module_index_.FindOrAdd(
-      Hash(key_.view()),
-      [&](uint32_t other) {
-        const KnownModule& known = known_[other - 1];
-        return known.key_size == key_.size() &&
-               memcmp(&keys_[known.key], key_.data(), key_.size()) == 0;
-      },
-      [&] { return AddModule(module); });
-  *id = number - 1;
-  return number != 0;
-}
-
-// Of which key_ is the key. Its id + 1; 0: no room or no memory.
-uint32_t SpoolArchive::AddModule(const ModuleView& module) {
-  const KnownModule known{.key = keys_.size(), .key_size = key_.size()};
-  if (!keys_.AppendAll(key_.view()) || !keys_.Append(0)) return 0;
-  unwind::Module copy;
-  copy.start = module.start;
-  copy.end = module.end;
-  copy.bias = module.bias;
-  copy.is_main = (module.flags & kModuleMain) != 0;
-  copy.is_vdso = (module.flags & kModuleVdso) != 0;
-  copy.is_libc_or_loader = (module.flags & kModuleLibcOrLoader) != 0;
-  copy.is_registered = (module.flags & kModuleRegistered) != 0;
-  copy.segment_count = module.segment_count;
-  copy.segments = module.segments;
-  copy.build_id.size = static_cast<uint8_t>(module.build_id.size());
-  std::copy(module.build_id.begin(), module.build_id.end(),
-            copy.build_id.bytes.begin());
-  // The path is the key's end.
-  copy.path =
-      reinterpret_cast<const char*>(keys_.end() - 1 - module.path.size());
-  const auto id = static_cast<unwind::ModuleId>(known_.size());
-  if (!modules_.Add(chunks_, id, copy, /*directory=*/nullptr) ||
-      !known_.Append(known)) {
-    return 0;
-  }
-  return id + 1;
-}
-
-// Of a node's module and flags, as they are here. A module that is not recorded
-// is none: its frames are known by their absolute address.
-uint32_t SpoolArchive::ModuleBits(const NodeView& node) const {
-  uint32_t module = kNodeNoModule;
-  const auto* const link = std::lower_bound(
-      module_links_.begin(), module_links_.end(), node.module,
-      [](const ModuleLink& a, unwind::ModuleId b) { return a.from < b; });
-  if (link != module_links_.end() && link->from == node.module) {
-    module = link->to;
-  }
-  return module | (node.exact ? kNodeExact : 0) |
-         (node.guessed ? kNodeGuessed : 0);
 }
 
 // All that frames of recorded stacks were called by.
@@ -220,7 +103,7 @@ bool SpoolArchive::AddNode(const SpoolReader& reader, size_t image,
                            const NodeView& node, NodeId* added) {
   const NodeId caller = LinkOf(reader, image, node.parent);
   if (caller == 0) return true;
-  const uint32_t frame = FindOrAddFrame(node.offset, ModuleBits(node));
+  const uint32_t frame = FindOrAddFrame(node.offset, modules_.BitsOf(node));
   if (frame == 0) return false;
   *added = FindOrAddNode(caller, frame - 1);
   return *added != 0;
@@ -305,7 +188,8 @@ bool SpoolArchive::AppendImage(const ImageView& image) {
   record.period_ns = image.period_ns;
   record.end_monotonic_ns = image.end_monotonic_ns;
   record.end_cpu_ns = image.end_cpu_ns;
-  CopyComm(image, record.comm);
+  const TextView name = image.Name();  // its executable is not kept
+  memcpy(record.comm, name.data(), name.size());
   CopyLosses(image.losses, record.losses);
   return Append(record);
 }
@@ -355,7 +239,7 @@ SpoolArchive::Counter SpoolArchive::Split(const SpoolReader& reader,
     const NodeId caller = LinkOf(reader, image, leaf.parent);
     if (caller == 0) return split;
     split.caller = caller;
-    split.leaf = LeafBits(ModuleBits(leaf));
+    split.leaf = LeafBits(modules_.BitsOf(leaf));
     split.offset = leaf.offset;
   }
   return split;

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <span>
 
+#include "collectors/spool/archive_modules.h"
 #include "collectors/spool/chunk_allocator.h"
 #include "collectors/spool/id_index.h"
 #include "collectors/spool/mapped_array.h"
-#include "collectors/spool/module_log.h"
 #include "collectors/spool/spool_format.h"
 #include "collectors/spool/spool_reader.h"
 #include "collectors/spool/spool_status.h"
@@ -56,11 +56,6 @@ class SpoolArchive {
   [[nodiscard]] bool Add(const SpoolReader& reader, size_t image);
 
  private:
-  // Of the image that is being added to what is here.
-  struct ModuleLink {
-    unwind::ModuleId from;
-    unwind::ModuleId to;
-  };
   // What becomes an ArchivedCounter.
   struct Counter {
     NodeId caller;
@@ -71,21 +66,11 @@ class SpoolArchive {
     uint64_t weight;
     bool operator<(const Counter& other) const;
   };
-  struct KnownModule {
-    size_t key;  // in keys_
-    size_t key_size;
-  };
-
-  bool AddModules(const SpoolReader& reader, size_t image);
-  bool FindOrAddModule(const ModuleView& module, unwind::ModuleId* id);
-  uint32_t AddModule(const ModuleView& module);
-  bool MakeKey(const ModuleView& module);
-  uint32_t ModuleBits(const NodeView& node) const;
   bool AddCallers(const SpoolReader& reader, size_t image);
   bool MarkCallers(const SpoolReader& reader, size_t image);
   bool AddNode(const SpoolReader& reader, size_t image, const NodeView& node,
                NodeId* added);
-  // What are 0: no room or no memory.
+  // 0: no room or no memory.
   NodeId FindOrAddNode(NodeId parent, uint32_t frame);
   uint32_t FindOrAddFrame(uint64_t offset, uint32_t module_and_flags);
   NodeId LinkOf(const SpoolReader& reader, size_t image, NodeId node) const;
@@ -105,20 +90,15 @@ class SpoolArchive {
   IdIndex node_index_;  // their ids
   RecordLog<ArchivedFrame> frames_;
   IdIndex frame_index_;  // index + 1
-  ModuleLog modules_;
-  MappedArray<KnownModule> known_;  // by id
-  IdIndex module_index_;            // id + 1
-  MappedArray<uint8_t> keys_;
+  ArchiveModules modules_;
   uint8_t* chunk_ = nullptr;  // the kArchive chunk that has room
   size_t chunk_used_ = 0;
   uint64_t chunk_count_ = 0;
 
   // Scratch, of one Add().
-  MappedArray<ModuleLink> module_links_;  // by `from`
-  MappedArray<NodeId> node_links_;        // by index; 0: it is not here
-  MappedArray<uint8_t> is_caller_;        // by index
+  MappedArray<NodeId> node_links_;  // by index; 0: it is not here
+  MappedArray<uint8_t> is_caller_;  // by index
   MappedArray<Counter> counters_;
-  MappedArray<uint8_t> key_;
   MappedArray<uint8_t> record_;
 };
 

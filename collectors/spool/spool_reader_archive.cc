@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "collectors/spool/spool_reader.h"
-#include "collectors/spool/varint.h"
 
 namespace unspool::collectors {
 
@@ -109,53 +108,6 @@ bool SpoolReader::TakeArchivedThread(std::span<const uint8_t>* bytes,
   *counters = rest.first(size);
   *bytes = rest.subspan(padded);
   return true;
-}
-
-bool ArchivedCounters::Next(ArchivedCounter* next) {
-  uint64_t distance = 0;
-  uint64_t bits = 0;
-  uint64_t offset = 0;
-  if (left_ == 0 || !DecodeVarint(&bytes_, &distance) ||
-      !DecodeVarint(&bytes_, &bits) || !DecodeVarint(&bytes_, &offset)) {
-    return false;
-  }
-  --left_;
-  stack_ += static_cast<uint32_t>(distance);
-  offset_ += FromZigzag(offset);
-  SetLeaf(bits >> 1, next);
-  CounterView& counter = next->counter;
-  counter = {.kind = SampleKind::kCpu,
-             .stack = stack_,
-             .label_set = 0,
-             .count = 1,
-             .weight = period_ns_,
-             .offset = 0};
-  if ((bits & 1) != 0) return true;
-  uint64_t count_and_kind = 0;
-  uint64_t rest = 0;
-  if (!DecodeVarint(&bytes_, &count_and_kind) ||
-      !DecodeVarint(&bytes_, &rest)) {
-    return false;
-  }
-  counter.count = count_and_kind >> kArchivedKindBits;
-  counter.kind =
-      static_cast<SampleKind>(count_and_kind & ((1u << kArchivedKindBits) - 1));
-  counter.weight = FromZigzag(rest) + counter.count * period_ns_;
-  return true;
-}
-
-void ArchivedCounters::SetLeaf(uint64_t bits, ArchivedCounter* next) const {
-  next->has_leaf = bits != 0;
-  if (bits == 0) return;
-  --bits;
-  const uint64_t number = bits >> 2;
-  next->leaf = {.parent = stack_,
-                .module = number == 0 || number > kMaxModules
-                              ? unwind::kNoModule
-                              : static_cast<unwind::ModuleId>(number - 1),
-                .exact = (bits & 1) != 0,
-                .guessed = (bits & 2) != 0,
-                .offset = offset_};
 }
 
 }  // namespace unspool::collectors

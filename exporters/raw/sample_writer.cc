@@ -28,11 +28,6 @@ TextView NameOf(const ThreadView& thread) {
   return {thread.name.data(), strnlen(thread.name.data(), thread.name.size())};
 }
 
-TextView BaseName(TextView path) {
-  const auto slash = std::find(path.rbegin(), path.rend(), '/');
-  return path.last(slash - path.rbegin());
-}
-
 }  // namespace
 
 bool SampleWriter::WriteImage(size_t image) {
@@ -146,13 +141,6 @@ void SampleWriter::WriteUnseen(const ImageView& view, uint64_t weight_ns,
   SetLabels(view, nullptr);
   WriteTime(tables_.FindOrAddPseudo("[unsampled]"), no_label_,
             view.end_cpu_ns - weight_ns);
-}
-
-TextView SampleWriter::CommOf(const ImageView& view) {
-  if (view.comm[0] != '\0') return {view.comm.data(), strlen(view.comm.data())};
-  // As the kernel cuts it (proc(5), /proc/PID/comm).
-  const TextView name = BaseName(view.executable);
-  return name.first(std::min(name.size(), view.comm.size() - 1));
 }
 
 void SampleWriter::WriteLostImages() {
@@ -269,7 +257,7 @@ void SampleWriter::SetLabels(const ImageView& image, const ThreadView* thread) {
     if (thread->tid != 0) AddNumberLabel("tid", thread->tid);
     AddTextLabel("thread", NameOf(*thread));
   }
-  AddTextLabel("comm", CommOf(image));
+  AddTextLabel("comm", image.Name());
 }
 
 void SampleWriter::MakeLabel(const char* key, const char* text,

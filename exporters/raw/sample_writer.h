@@ -89,8 +89,6 @@ class SampleWriter {
   void AddTextLabel(const char* key, TextView text);
   void MakeLabel(const char* key, const char* text, ProtoMessage* label);
   void AddNumberLabel(const char* key, int64_t number);
-  // The process's name, else that of its executable. Lives as long as `image`.
-  static TextView CommOf(const collectors::ImageView& image);
 
   const collectors::SpoolReader& reader_;
   ProfileTables& tables_;

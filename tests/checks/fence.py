@@ -36,8 +36,11 @@ SETUP_SOURCES = (
     "collectors/wall_look.*",
     "collectors/wall_thread.*",
     "collectors/spool/*_setup.cc",
+    "collectors/spool/archive_modules.*",
+    "collectors/spool/id_index.h",
     "collectors/spool/spool_archive.*",
     "collectors/spool/spool_reader*",
+    "collectors/spool/spool_view.*",
     "collectors/spool/mapped_array.h",
 )
 

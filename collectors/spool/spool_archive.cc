@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <tuple>
 
 #include "collectors/spool/atomic_access.h"

@@ -1,6 +1,6 @@
-// many_stacks CPU_SECONDS [FILE]: uses so much CPU time in stacks of 800 frames,
-// 64 different ones. With FILE: does that in one process after the other until
-// there is a file of that name, and says how many there were.
+// many_stacks CPU_SECONDS [FILE]: uses so much CPU time in stacks of 800
+// frames, 64 different ones. With FILE: does that in one process after the
+// other until there is a file of that name, and says how many there were.
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -249,21 +249,17 @@ bool SpoolArchive::AppendCounters(uint64_t period_ns) {
   NodeId last_caller = 0;
   uint64_t last_offset = 0;
   for (const Counter& counter : counters_.view()) {
-    const bool is_plain = counter.kind == SampleKind::kCpu &&
-                          counter.count == 1 && counter.weight == period_ns;
-    const uint64_t numbers[] = {
-        counter.caller - last_caller,
-        counter.leaf << 1 | (is_plain ? 1 : 0),
-        ToZigzag(counter.offset - last_offset),
+    const uint64_t count_and_kind =
         counter.count << kArchivedKindBits |
-            (static_cast<uint64_t>(counter.kind) & kKindMask),
-        ToZigzag(counter.weight - counter.count * period_ns),
-    };
-    uint8_t bytes[std::size(numbers) * kMaxVarintSize];
-    uint8_t* end = bytes;
-    for (const uint64_t number : std::span(numbers).first(is_plain ? 3 : 5)) {
-      end = EncodeVarint(number, end);
-    }
+        (static_cast<uint64_t>(counter.kind) & kKindMask);
+    const bool is_single = count_and_kind == kArchivedSingle;
+    uint8_t bytes[5 * kMaxVarintSize];
+    uint8_t* end = EncodeVarint(counter.caller - last_caller, bytes);
+    end = EncodeVarint(counter.leaf << 1 | (is_single ? 1 : 0), end);
+    end = EncodeVarint(ToZigzag(counter.offset - last_offset), end);
+    if (!is_single) end = EncodeVarint(count_and_kind, end);
+    end =
+        EncodeVarint(ToZigzag(counter.weight - counter.count * period_ns), end);
     if (!record_.AppendAll({bytes, end})) return false;
     last_caller = counter.caller;
     last_offset = counter.offset;

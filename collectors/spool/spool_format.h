@@ -364,10 +364,10 @@ static_assert(offsetof(ArchivedImage, losses) == 88);
 
 // Followed by its counters and padding to kArchiveAlign. A counter is varints
 // (varint.h): of its leaf's caller, the node id minus that of the counter
-// before; LeafBits() × 2, and 1 if it is a single kCpu sample that weighs a
-// period; the leaf's offset minus that of the leaf before, zigzag; and, if it
-// is no such sample, count × 8 + kind, and the weight minus count × period,
-// zigzag. A leaf is mostly seen once, and then smaller than a node.
+// before; LeafBits() × 2, and 1 if the next but one is kArchivedSingle and left
+// out; the leaf's offset minus that of the leaf before, zigzag; count × 8 +
+// kind; the weight minus count × period, zigzag. A leaf is mostly seen once,
+// and then smaller than a node.
 struct ArchivedThread {
   ThreadRecord record;
   uint32_t counters;      // how many
@@ -376,6 +376,8 @@ struct ArchivedThread {
 static_assert(sizeof(ArchivedThread) == 168);
 static_assert(offsetof(ArchivedThread, counters) == 160);
 inline constexpr unsigned kArchivedKindBits = 3;
+inline constexpr uint64_t kArchivedSingle =
+    uint64_t{1} << kArchivedKindBits | static_cast<uint64_t>(SampleKind::kCpu);
 // A leaf's module and flags, so that most of them take a byte; 0: there is no
 // leaf, and the counter's node is the stack.
 constexpr uint64_t LeafBits(uint32_t module_and_flags) {

@@ -26,24 +26,21 @@ bool ArchivedCounters::Next(ArchivedCounter* next) {
   stack_ += static_cast<uint32_t>(distance);
   offset_ += FromZigzag(offset);
   SetLeaf(bits >> 1, next);
-  CounterView& counter = next->counter;
-  counter = {.kind = SampleKind::kCpu,
-             .stack = stack_,
-             .label_set = 0,
-             .count = 1,
-             .weight = period_ns_,
-             .offset = 0};
-  if ((bits & 1) != 0) return true;
-  uint64_t count_and_kind = 0;
+  uint64_t count_and_kind = kArchivedSingle;
   uint64_t rest = 0;
-  if (!DecodeVarint(&bytes_, &count_and_kind) ||
+  const bool is_single = (bits & 1) != 0;
+  if ((!is_single && !DecodeVarint(&bytes_, &count_and_kind)) ||
       !DecodeVarint(&bytes_, &rest)) {
     return false;
   }
-  counter.count = count_and_kind >> kArchivedKindBits;
-  counter.kind =
-      static_cast<SampleKind>(count_and_kind & ((1u << kArchivedKindBits) - 1));
-  counter.weight = FromZigzag(rest) + counter.count * period_ns_;
+  const uint64_t kind = count_and_kind & ((1u << kArchivedKindBits) - 1);
+  const uint64_t count = count_and_kind >> kArchivedKindBits;
+  next->counter = {.kind = static_cast<SampleKind>(kind),
+                   .stack = stack_,
+                   .label_set = 0,
+                   .count = count,
+                   .weight = FromZigzag(rest) + count * period_ns_,
+                   .offset = 0};
   return true;
 }
 

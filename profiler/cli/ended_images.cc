@@ -11,7 +11,7 @@ namespace unspool::profiler {
 namespace {
 
 constexpr std::chrono::milliseconds kPause(100);
-constexpr uint64_t kLeastGrowth = 1024;  // pages
+constexpr uint64_t kLeastGrowth = 512;  // pages
 // Of what is used: a look costs a moment for each of its chunks.
 constexpr uint64_t kGrowthShare = 64;
 

@@ -39,7 +39,7 @@ std::span<const uint8_t> Expand(std::span<const uint8_t> input) {
   ASAN_UNPOISON_MEMORY_REGION(memory.data(), memory.size());
   std::memset(memory.data(), 0, used);
   size_t size = 0;
-  while (input.size() > 2 && size < kMaxSize) {
+  while (input.size() >= 2 && size < kMaxSize) {
     const size_t wanted = (input[0] | input[1] << 8) % (kSpoolPageSize + 1);
     input = input.subspan(2);
     const auto part = input.first(std::min(wanted, input.size()));

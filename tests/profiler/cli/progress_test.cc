@@ -1,6 +1,5 @@
 #include "profiler/cli/progress.h"
 
-#include <fcntl.h>
 #include <pty.h>
 #include <unistd.h>
 
@@ -14,18 +13,20 @@
 namespace unspool::profiler {
 namespace {
 
-// What `write` puts on stderr, which is `slave` meanwhile; read from `master`.
+// What `write` puts on stderr, which is `slave` meanwhile; read from `master`,
+// where a terminal's text arrives a bit later, up to a mark behind it.
 std::string StderrOf(int slave, int master,
-                     const std::function<void()>& write) {
+                     const std::function<void()>& write_text) {
+  constexpr char kMark = '$';
   const int saved = dup(STDERR_FILENO);
   dup2(slave, STDERR_FILENO);
-  write();
+  write_text();
   dup2(saved, STDERR_FILENO);
   close(saved);
-  fcntl(master, F_SETFL, O_NONBLOCK);
-  char text[512];
-  const ssize_t size = read(master, text, sizeof(text));
-  return size > 0 ? std::string(text, static_cast<size_t>(size)) : "";
+  EXPECT_EQ(write(slave, &kMark, 1), 1);
+  std::string text;
+  for (char c = 0; read(master, &c, 1) == 1 && c != kMark;) text += c;
+  return text;
 }
 
 void ShowEarlyAndLate() {

@@ -4,6 +4,8 @@
 
 #include <sys/mman.h>
 
+#include <span>
+
 #include "collectors/spool/atomic_access.h"
 
 namespace unspool::collectors {
@@ -16,25 +18,37 @@ constexpr int kMaxTries = 1000;
 
 }  // namespace
 
+// The shortest one that is long enough: those who need long ones find them.
+uint64_t* ChunkAllocator::FindFreeRun(uint32_t pages, PageRun* found) const {
+  const uint64_t usable = usable_pages_.load(std::memory_order_relaxed);
+  uint64_t* best = nullptr;
+  for (uint64_t& slot : control()->free_runs) {
+    const PageRun run = PageRun::FromWord(LoadAcquire(slot));
+    if (run.pages < pages || run.first < kFirstChunkPage ||
+        run.end() > usable || (best != nullptr && run.pages >= found->pages)) {
+      continue;
+    }
+    best = &slot;
+    *found = run;
+  }
+  return best;
+}
+
 // Populated before they are taken, as others are: what was lost then is zeros.
 uint8_t* ChunkAllocator::TakeFreeRun(uint32_t pages) {
   // Where nothing is populated chunk by chunk, these pages are not.
   if (is_preallocated_.load(std::memory_order_relaxed)) return nullptr;
-  const uint64_t usable = usable_pages_.load(std::memory_order_relaxed);
-  for (uint64_t& slot : control()->free_runs) {
-    uint64_t word = LoadAcquire(slot);
-    const PageRun run = PageRun::FromWord(word);
-    if (run.pages < pages || run.first < kFirstChunkPage ||
-        run.end() > usable) {
-      continue;
-    }
+  for (size_t tries = 0; tries < std::size(control()->free_runs); ++tries) {
+    PageRun run;
+    uint64_t* slot = FindFreeRun(pages, &run);
+    if (slot == nullptr) return nullptr;
     uint8_t* chunk = At(run.first * kSpoolPageSize);
-    const uint64_t rest =
-        run.pages == pages
-            ? 0
-            : PageRun{run.first + pages, run.pages - pages}.word();
-    if (MakeAccessible(run.first, pages) && Populate(chunk, pages) &&
-        CompareExchange(slot, &word, rest)) {
+    if (!MakeAccessible(run.first, pages) || !Populate(chunk, pages)) {
+      return nullptr;
+    }
+    const PageRun rest{run.first + pages, run.pages - pages};
+    uint64_t word = run.word();
+    if (CompareExchange(*slot, &word, rest.pages == 0 ? 0 : rest.word())) {
       return chunk;
     }
   }

@@ -76,6 +76,8 @@ class ChunkAllocator {
   static constexpr uint64_t kMaxWindows = 256;
   static constexpr uint64_t kMaxPages = kMaxWindows * kWindowPages;
 
+  // Of free_runs; nullptr: there is none of so many pages.
+  uint64_t* FindFreeRun(uint32_t pages, PageRun* found) const;
   uint8_t* TakeFreeRun(uint32_t pages);
   bool MakeAccessible(uint64_t page, uint64_t pages);
   bool Populate(uint8_t* chunk, uint32_t pages) const;

@@ -12,6 +12,7 @@ namespace unspool::collectors {
 namespace {
 
 constexpr uint32_t kChunkPages = 16;
+constexpr uint32_t kKeptPages = 128;
 // Larger records get chunks of their own.
 constexpr size_t kSharedSize = kChunkPages * kSpoolPageSize / 4;
 // A node that no chunk can have: the stack is not there.
@@ -26,7 +27,21 @@ void CopyLosses(const LossArray& losses, LossCounter* out) {
 SpoolArchive::~SpoolArchive() { chunks_.Reset(/*unmap=*/true); }
 
 SpoolStatus SpoolArchive::Open(int fd) {
-  return chunks_.Map(fd, AtFork::kUnmap);
+  const SpoolStatus status = chunks_.Map(fd, AtFork::kUnmap);
+  if (status != SpoolStatus::kOk) return status;
+  const uint8_t* kept = chunks_.Allocate(kKeptPages);
+  if (kept != nullptr) {
+    kept_ = {chunks_.OffsetOf(kept) / kSpoolPageSize, kKeptPages};
+  }
+  return status;
+}
+
+uint8_t* SpoolArchive::Allocate(uint32_t pages) {
+  uint8_t* chunk = chunks_.Allocate(pages);
+  if (chunk != nullptr || pages > kept_.pages) return chunk;
+  chunk = chunks_.At(kept_.first * kSpoolPageSize);
+  kept_ = {kept_.first + pages, kept_.pages - pages};
+  return chunk;
 }
 
 bool SpoolArchive::Add(const SpoolReader& reader, size_t image) {
@@ -117,9 +132,9 @@ NodeId SpoolArchive::FindOrAddNode(NodeId parent, uint32_t frame) {
       },
       [&]() -> uint32_t {
         const NodeId id = kFirstNode + nodes_.size();
-        ArchivedNode* node =
-            id < kMaxNodes ? nodes_.Append(chunks_, ChunkType::kArchivedNodes)
-                           : nullptr;
+        ArchivedNode* node = id < kMaxNodes
+                                 ? AppendTo(nodes_, ChunkType::kArchivedNodes)
+                                 : nullptr;
         if (node == nullptr) return 0;
         node->frame = frame;
         StoreRelease(node->parent, parent);
@@ -138,8 +153,7 @@ uint32_t SpoolArchive::FindOrAddFrame(uint64_t offset,
                frame.module_and_flags == module_and_flags;
       },
       [&]() -> uint32_t {
-        ArchivedFrame* frame =
-            frames_.Append(chunks_, ChunkType::kArchivedFrames);
+        ArchivedFrame* frame = AppendTo(frames_, ChunkType::kArchivedFrames);
         if (frame == nullptr) return 0;
         *frame = {offset, module_and_flags, 0};
         return frames_.size();
@@ -147,18 +161,14 @@ uint32_t SpoolArchive::FindOrAddFrame(uint64_t offset,
 }
 
 template <typename Record>
-Record* RecordLog<Record>::Append(ChunkAllocator& chunks, ChunkType type) {
-  if (size_ == firsts_.size() * kPerChunk) {
-    uint8_t* chunk = chunks.Allocate(kNodeChunkPages);
-    if (chunk == nullptr) return nullptr;
+Record* SpoolArchive::AppendTo(RecordLog<Record>& log, ChunkType type) {
+  if (!log.has_room()) {
+    uint8_t* chunk = Allocate(kNodeChunkPages);
     // Without memory for this the chunk is lost, as all that would follow.
-    if (!firsts_.Append(
-            reinterpret_cast<Record*>(chunk + sizeof(ChunkHeader)))) {
-      return nullptr;
-    }
-    chunks.Publish(chunk, type, kNodeChunkPages, firsts_.size() - 1);
+    if (chunk == nullptr || !log.AddChunk(chunk)) return nullptr;
+    chunks_.Publish(chunk, type, kNodeChunkPages, log.chunk_count() - 1);
   }
-  return &(*this)[size_++];
+  return log.Append();
 }
 
 // What a node of the image is here; roots are the same everywhere.
@@ -277,7 +287,7 @@ uint8_t* SpoolArchive::Reserve(size_t size) {
   const uint64_t wanted =
       (sizeof(ChunkHeader) + size + kSpoolPageSize - 1) / kSpoolPageSize;
   const auto pages = is_shared ? kChunkPages : static_cast<uint32_t>(wanted);
-  uint8_t* chunk = chunks_.Allocate(pages);
+  uint8_t* chunk = Allocate(pages);
   if (chunk == nullptr) return nullptr;
   chunks_.Publish(chunk, ChunkType::kArchive, pages, chunk_count_++);
   if (is_shared) {

@@ -30,8 +30,15 @@ class RecordLog {
   Record& operator[](uint32_t index) {
     return firsts_[index / kPerChunk][index % kPerChunk];
   }
-  // A record more, of zeros; nullptr: no room or no memory.
-  Record* Append(ChunkAllocator& chunks, ChunkType type);
+  uint32_t chunk_count() const { return firsts_.size(); }
+  // There must be room before a record is appended.
+  bool has_room() const { return size_ < firsts_.size() * kPerChunk; }
+  // False: no memory.
+  [[nodiscard]] bool AddChunk(uint8_t* chunk) {
+    return firsts_.Append(
+        reinterpret_cast<Record*>(chunk + sizeof(ChunkHeader)));
+  }
+  Record* Append() { return &(*this)[size_++]; }
 
  private:
   MappedArray<Record*> firsts_;  // of each chunk
@@ -46,7 +53,9 @@ class SpoolArchive {
   SpoolArchive& operator=(const SpoolArchive&) = delete;
   ~SpoolArchive();
 
-  // Maps the spool behind `fd`, to which it adds an image that is none.
+  // Maps the spool behind `fd`, to which it adds an image that is none. Takes
+  // some pages for when there are no others, so that a full spool can become
+  // less full.
   [[nodiscard]] SpoolStatus Open(int fd);
   bool is_open() const { return chunks_.is_mapped(); }
 
@@ -83,6 +92,10 @@ class SpoolArchive {
   template <typename Record>
   bool Append(const Record& record);
   uint8_t* Reserve(size_t size);
+  uint8_t* Allocate(uint32_t pages);
+  // A record more, of zeros. nullptr: no room or no memory.
+  template <typename Record>
+  Record* AppendTo(RecordLog<Record>& log, ChunkType type);
   bool Publish();
 
   ChunkAllocator chunks_;
@@ -91,6 +104,7 @@ class SpoolArchive {
   RecordLog<ArchivedFrame> frames_;
   IdIndex frame_index_;  // index + 1
   ArchiveModules modules_;
+  PageRun kept_;              // for when there are no others
   uint8_t* chunk_ = nullptr;  // the kArchive chunk that has room
   size_t chunk_used_ = 0;
   uint64_t chunk_count_ = 0;

@@ -4,16 +4,25 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "profiler/cli/recorded_process.h"
 
 namespace unspool::profiler {
 namespace {
 
-constexpr std::chrono::milliseconds kPause(100);
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+constexpr nanoseconds kPause = std::chrono::milliseconds(100);
+// What waits for us meanwhile: signals, the program's end.
+constexpr nanoseconds kMostAtOnce = std::chrono::milliseconds(50);
+constexpr int kShare = 50;  // of the time, at most one part for looking
 constexpr uint64_t kLeastGrowth = 512;  // pages
 // Of what is used: a look costs a moment for each of its chunks.
 constexpr uint64_t kGrowthShare = 64;
+// Of the spool: before it is full, whatever it grew by.
+constexpr uint64_t kRoomShare = 8;
 
 }  // namespace
 
@@ -22,36 +31,58 @@ EndedImages::EndedImages(RecordingSpool& spool)
       pid_namespace_(PidNamespaceOf("/proc/self")),
       due_pages_(kLeastGrowth) {}
 
-std::chrono::nanoseconds EndedImages::Look() {
+nanoseconds EndedImages::Look() {
   if (spool_.used_pages() < due_pages_) return kPause;
-  {
-    const UnusedPages unused(spool_);
-    Condense();
+  // Now, and not when the first one has ended: there is room.
+  if (!archive_.is_open() &&
+      archive_.Open(spool_.fd()) != collectors::SpoolStatus::kOk) {
+    return kPause;
   }
+  const auto start = steady_clock::now();
+  const std::vector<uint32_t> ended = FindEnded();
+  const nanoseconds looked = steady_clock::now() - start;
+  if (!ended.empty() && !Condense(ended)) return nanoseconds(0);
   const uint64_t used = spool_.used_pages();
-  due_pages_ = used + std::max(kLeastGrowth, used / kGrowthShare);
-  return kPause;
+  due_pages_ = std::min(used + std::max(kLeastGrowth, used / kGrowthShare),
+                        spool_.page_count() / kRoomShare * (kRoomShare - 1));
+  return std::max(kPause, kShare * looked);
 }
 
-// The first image, and others of its process, say what the recording is of.
-void EndedImages::Condense() {
+// By ImageView::index. The first image, and others of its process, say what the
+// recording is of and stay as they are.
+std::vector<uint32_t> EndedImages::FindEnded() {
+  std::vector<uint32_t> ended;
   collectors::SpoolReader reader;
-  if (reader.Open(spool_.bytes(), spool_.unused()) !=
-      collectors::SpoolStatus::kOk) {
-    return;
-  }
+  if (!spool_.Read(reader)) return ended;
   const int32_t first_pid = reader.image(0).pid;
   for (size_t i = 1; i < reader.image_count(); ++i) {
     const collectors::ImageView image = reader.image(i);
-    if (image.pid == first_pid || !HasEnded(image)) continue;
-    if (!archive_.is_open() &&
-        archive_.Open(spool_.fd()) != collectors::SpoolStatus::kOk) {
-      return;
+    if (image.pid != first_pid && HasEnded(image)) {
+      ended.push_back(image.index);
     }
-    if (!archive_.Add(reader, i)) return;
-    reader.ForEachChunk(
-        i, [&](const collectors::PageRun& run) { spool_.Free(run); });
   }
+  return ended;
+}
+
+// False: there was no time for all of them. `ended` are ascending, and ended
+// before: what a process recorded while it was looked for is there now.
+bool EndedImages::Condense(const std::vector<uint32_t>& ended) {
+  const auto start = steady_clock::now();
+  collectors::SpoolReader reader;
+  if (!spool_.Read(reader)) return true;
+  for (size_t i = 0; i < reader.image_count(); ++i) {
+    if (!std::binary_search(ended.begin(), ended.end(),
+                            reader.image(i).index) ||
+        !archive_.Add(reader, i)) {
+      continue;
+    }
+    std::vector<collectors::PageRun> runs;
+    reader.ForEachChunk(
+        i, [&](const collectors::PageRun& run) { runs.push_back(run); });
+    spool_.Free(runs);
+    if (steady_clock::now() - start > kMostAtOnce) return false;
+  }
+  return true;
 }
 
 // For sure: a number that is in use again is somebody's. In another namespace

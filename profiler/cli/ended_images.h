@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "collectors/spool/spool_archive.h"
 #include "collectors/spool/spool_reader.h"
@@ -17,13 +18,14 @@ class EndedImages {
  public:
   explicit EndedImages(RecordingSpool& spool);
 
-  // Looks for ended processes if the spool has grown enough since it did last;
-  // what that takes is in proportion to what was recorded. Gives when to look
-  // again. Not async-signal-safe: allocates.
+  // Looks for ended processes if the spool has grown enough since it did last,
+  // or is nearly full; what condensing takes is in proportion to what was
+  // recorded. Gives when to look again. Not async-signal-safe: allocates.
   std::chrono::nanoseconds Look();
 
  private:
-  void Condense();
+  std::vector<uint32_t> FindEnded();
+  bool Condense(const std::vector<uint32_t>& ended);
   bool HasEnded(const collectors::ImageView& image) const;
 
   RecordingSpool& spool_;

@@ -103,12 +103,8 @@ nanoseconds KeptFiles::Look() {
 }
 
 void KeptFiles::LookThrough() {
-  const UnusedPages unused(spool_);
   collectors::SpoolReader reader;
-  if (reader.Open(spool_.bytes(), spool_.unused()) !=
-      collectors::SpoolStatus::kOk) {
-    return;
-  }
+  if (!spool_.Read(reader)) return;
   Processes processes(spool_);
   // The last processes are the likeliest to live.
   for (size_t i = reader.image_count(); i-- > 0;) {

@@ -132,12 +132,24 @@ void RecordingSpool::KeepUnused(PageRun run) {
   free_.emplace(run.first, run.pages);
 }
 
-void RecordingSpool::Free(PageRun run) {
-  if (fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                static_cast<off_t>(run.first * kSpoolPageSize),
-                static_cast<off_t>(run.pages * kSpoolPageSize)) == 0) {
-    KeepUnused(run);
+void RecordingSpool::Free(std::span<const PageRun> runs) {
+  WithdrawUnused();
+  for (const PageRun& run : runs) {
+    if (fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(run.first * kSpoolPageSize),
+                  static_cast<off_t>(run.pages * kSpoolPageSize)) == 0) {
+      KeepUnused(run);
+    }
   }
+  OfferUnused();
+}
+
+// Only for a moment: who needs pages meanwhile takes new ones.
+bool RecordingSpool::Read(collectors::SpoolReader& reader) {
+  WithdrawUnused();
+  const auto status = reader.Open(bytes(), unused());
+  OfferUnused();
+  return status == collectors::SpoolStatus::kOk;
 }
 
 // The largest ones: what is asked for are runs.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collectors/spool/spool_format.h"
+#include "collectors/spool/spool_reader.h"
 #include "profiler/agent/unique_fd.h"
 
 namespace unspool::profiler {
@@ -46,12 +47,17 @@ class RecordingSpool {
 
   // Pages that were handed out and hold something. Any thread.
   uint64_t used_pages() const;
-  // Gives memory back that nobody uses any more.
-  void Free(collectors::PageRun run);
-  // Lets the processes take what was freed; takes back what they did not.
-  void OfferUnused();
+  // Of the whole file.
+  uint64_t page_count() const { return size_ / collectors::kSpoolPageSize; }
+  // Gives pages that nobody uses any more back to the kernel, and lets the
+  // processes take them.
+  void Free(std::span<const collectors::PageRun> runs);
+  // Opens a reader for what is there now. Pages that nobody uses are not looked
+  // at, which would fill them again. False: there is nothing to read.
+  [[nodiscard]] bool Read(collectors::SpoolReader& reader);
+  // Nobody takes freed pages any more; they are in unused() from now on,
+  // ascending.
   void WithdrawUnused();
-  // What was freed, ascending, as long as it is not offered.
   std::span<const collectors::PageRun> unused() const { return unused_; }
 
   // The whole file, while the agent may still write to it.
@@ -65,6 +71,7 @@ class RecordingSpool {
   collectors::SpoolHeader& header() const;
   collectors::SpoolControl& control() const;
   void KeepUnused(collectors::PageRun run);
+  void OfferUnused();
   bool WriteUsedPages(int fd) const;
 
   UniqueFd fd_;
@@ -74,21 +81,6 @@ class RecordingSpool {
   std::string path_;
   std::map<uint64_t, uint64_t> free_;  // first page → pages, not offered
   std::vector<collectors::PageRun> unused_;  // the same
-};
-
-// While one of these lives, pages that nobody uses are known: a reader need not
-// look at them, which would fill them again.
-class UnusedPages {
- public:
-  explicit UnusedPages(RecordingSpool& spool) : spool_(spool) {
-    spool_.WithdrawUnused();
-  }
-  ~UnusedPages() { spool_.OfferUnused(); }
-  UnusedPages(const UnusedPages&) = delete;
-  UnusedPages& operator=(const UnusedPages&) = delete;
-
- private:
-  RecordingSpool& spool_;
 };
 
 }  // namespace unspool::profiler

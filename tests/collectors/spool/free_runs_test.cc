@@ -58,6 +58,15 @@ TEST_F(FreeRuns, ThatAreTooShortAreLeft) {
   EXPECT_EQ(Left(0).pages, 3u);
 }
 
+TEST_F(FreeRuns, TheShortestThatIsLongEnoughIsTaken) {
+  Offer(0, {10, 30});
+  Offer(1, {50, 6});
+  Offer(2, {60, 5});
+  EXPECT_EQ(PageOf(chunks_.Allocate(5)), 60u);
+  EXPECT_EQ(PageOf(chunks_.Allocate(5)), 50u);
+  EXPECT_EQ(PageOf(chunks_.Allocate(16)), 10u);
+}
+
 // The words are in the file, where every process may store.
 TEST_F(FreeRuns, ThatMakeNoSenseAreNoPages) {
   Offer(0, {0, 8});

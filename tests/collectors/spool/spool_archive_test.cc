@@ -249,7 +249,7 @@ TEST(SpoolArchive, ModulesWithoutBuildIdAreApartByTheirPlace) {
 
 TEST(SpoolArchive, WithoutRoomAllIsAsBefore) {
   // Two images and hardly more.
-  TestSpool spool(uint64_t{24} * kSpoolPageSize);
+  TestSpool spool(uint64_t{180} * kSpoolPageSize);
   Record(spool, 10, 20);
   Record(spool, 20, 20);
   const Read before = ReadAll(spool.Bytes());
@@ -264,6 +264,24 @@ TEST(SpoolArchive, WithoutRoomAllIsAsBefore) {
   }
   EXPECT_TRUE(failed);
   EXPECT_EQ(ReadAll(spool.Bytes()), before);
+}
+
+// What is taken at first is for then.
+TEST(SpoolArchive, CondensesInASpoolThatIsFull) {
+  TestSpool spool(uint64_t{400} * kSpoolPageSize);
+  SpoolArchive archive;
+  ASSERT_EQ(archive.Open(spool.fd()), SpoolStatus::kOk);
+  Record(spool, 10, 20);
+  Record(spool, 20, 20);
+  const Read before = ReadAll(spool.Bytes());
+  ChunkAllocator other;
+  ASSERT_EQ(other.Map(spool.fd(), AtFork::kUnmap), SpoolStatus::kOk);
+  while (other.Allocate(1) != nullptr) {
+  }
+  other.Reset(/*unmap=*/true);
+  const std::vector<PageRun> freed = Condense(spool, archive);
+  EXPECT_GE(freed.size(), 4u);
+  EXPECT_EQ(ReadAll(Without(spool.Bytes(), freed)), before);
 }
 
 // Every word of what condensing wrote, as if somebody had damaged it: nothing

@@ -56,8 +56,23 @@ uint8_t* ChunkAllocator::TakeFreeRun(uint32_t pages) {
 }
 
 uint8_t* ChunkAllocator::Allocate(uint32_t pages) {
-  if (pages >= refused_pages_.load(std::memory_order_relaxed)) return nullptr;
-  if (uint8_t* chunk = TakeFreeRun(pages); chunk != nullptr) return chunk;
+  uint8_t* chunk = nullptr;
+  if (pages < refused_pages_.load(std::memory_order_relaxed)) {
+    chunk = TakeFreeRun(pages);
+    if (chunk == nullptr) chunk = TakeNewPages(pages);
+  }
+  if (chunk != nullptr || pages > kept_.pages) return chunk;
+  chunk = At(kept_.first * kSpoolPageSize);
+  kept_ = {kept_.first + pages, kept_.pages - pages};
+  return chunk;
+}
+
+void ChunkAllocator::Keep(uint32_t pages) {
+  const uint8_t* chunk = Allocate(pages);
+  if (chunk != nullptr) kept_ = {OffsetOf(chunk) / kSpoolPageSize, pages};
+}
+
+uint8_t* ChunkAllocator::TakeNewPages(uint32_t pages) {
   uint64_t page = LoadRelaxed(header()->next_free_page);
   const uint64_t usable = usable_pages_.load(std::memory_order_relaxed);
   for (int tries = 0; tries < kMaxTries; ++tries) {

@@ -48,6 +48,9 @@ class ChunkAllocator {
   // or more from now on. Lock-free; one system call per try.
   // Async-signal-safe; any number of threads.
   uint8_t* Allocate(uint32_t pages);
+  // Takes so many pages now, for when there are no others. Not
+  // async-signal-safe: from then on one thread allocates.
+  void Keep(uint32_t pages);
   // Makes what Allocate() gave visible to readers. Async-signal-safe.
   void Publish(uint8_t* chunk, ChunkType type, uint32_t pages, uint64_t owner);
 
@@ -79,6 +82,7 @@ class ChunkAllocator {
   // Of free_runs; nullptr: there is none of so many pages.
   uint64_t* FindFreeRun(uint32_t pages, PageRun* found) const;
   uint8_t* TakeFreeRun(uint32_t pages);
+  uint8_t* TakeNewPages(uint32_t pages);
   bool MakeAccessible(uint64_t page, uint64_t pages);
   bool Populate(uint8_t* chunk, uint32_t pages) const;
   SpoolStatus MapFile(int fd);
@@ -89,6 +93,7 @@ class ChunkAllocator {
   uint64_t capacity_pages_ = 0;             // what is mapped
   std::atomic<uint64_t> usable_pages_ = 0;  // what may be handed out
   uint32_t image_ = 0;
+  PageRun kept_;  // for when there are no others
   // All usable pages are populated: before Linux 5.14, which cannot populate
   // chunk by chunk, and once growing has stopped.
   std::atomic<bool> is_preallocated_ = false;

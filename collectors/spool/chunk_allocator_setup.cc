@@ -142,6 +142,7 @@ void ChunkAllocator::Reset(bool unmap) {
   capacity_pages_ = 0;
   usable_pages_.store(0);
   image_ = 0;
+  kept_ = {};
   is_preallocated_.store(false);
   refused_pages_.store(kNothingRefused, std::memory_order_relaxed);
   for (auto& word : windows_) word.store(0, std::memory_order_relaxed);

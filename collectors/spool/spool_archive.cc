@@ -28,20 +28,8 @@ SpoolArchive::~SpoolArchive() { chunks_.Reset(/*unmap=*/true); }
 
 SpoolStatus SpoolArchive::Open(int fd) {
   const SpoolStatus status = chunks_.Map(fd, AtFork::kUnmap);
-  if (status != SpoolStatus::kOk) return status;
-  const uint8_t* kept = chunks_.Allocate(kKeptPages);
-  if (kept != nullptr) {
-    kept_ = {chunks_.OffsetOf(kept) / kSpoolPageSize, kKeptPages};
-  }
+  if (status == SpoolStatus::kOk) chunks_.Keep(kKeptPages);
   return status;
-}
-
-uint8_t* SpoolArchive::Allocate(uint32_t pages) {
-  uint8_t* chunk = chunks_.Allocate(pages);
-  if (chunk != nullptr || pages > kept_.pages) return chunk;
-  chunk = chunks_.At(kept_.first * kSpoolPageSize);
-  kept_ = {kept_.first + pages, kept_.pages - pages};
-  return chunk;
 }
 
 bool SpoolArchive::Add(const SpoolReader& reader, size_t image) {
@@ -163,7 +151,7 @@ uint32_t SpoolArchive::FindOrAddFrame(uint64_t offset,
 template <typename Record>
 Record* SpoolArchive::AppendTo(RecordLog<Record>& log, ChunkType type) {
   if (!log.has_room()) {
-    uint8_t* chunk = Allocate(kNodeChunkPages);
+    uint8_t* chunk = chunks_.Allocate(kNodeChunkPages);
     // Without memory for this the chunk is lost, as all that would follow.
     if (chunk == nullptr || !log.AddChunk(chunk)) return nullptr;
     chunks_.Publish(chunk, type, kNodeChunkPages, log.chunk_count() - 1);
@@ -287,7 +275,7 @@ uint8_t* SpoolArchive::Reserve(size_t size) {
   const uint64_t wanted =
       (sizeof(ChunkHeader) + size + kSpoolPageSize - 1) / kSpoolPageSize;
   const auto pages = is_shared ? kChunkPages : static_cast<uint32_t>(wanted);
-  uint8_t* chunk = Allocate(pages);
+  uint8_t* chunk = chunks_.Allocate(pages);
   if (chunk == nullptr) return nullptr;
   chunks_.Publish(chunk, ChunkType::kArchive, pages, chunk_count_++);
   if (is_shared) {

@@ -92,7 +92,6 @@ class SpoolArchive {
   template <typename Record>
   bool Append(const Record& record);
   uint8_t* Reserve(size_t size);
-  uint8_t* Allocate(uint32_t pages);
   // A record more, of zeros. nullptr: no room or no memory.
   template <typename Record>
   Record* AppendTo(RecordLog<Record>& log, ChunkType type);
@@ -104,7 +103,6 @@ class SpoolArchive {
   RecordLog<ArchivedFrame> frames_;
   IdIndex frame_index_;  // index + 1
   ArchiveModules modules_;
-  PageRun kept_;              // for when there are no others
   uint8_t* chunk_ = nullptr;  // the kArchive chunk that has room
   size_t chunk_used_ = 0;
   uint64_t chunk_count_ = 0;

@@ -80,7 +80,7 @@ class JT01OtherNamespacesTest(harness.Case):
         for kind in ("map", "dump"):
             with self.subTest(kind):
                 run = self.record(
-                    [*self.inside, harness.program("jit"), kind, "1500"])
+                    [*self.inside, harness.program("jit"), kind, "6000"])
                 time = harness.flat_by_name(run.profile)
                 self.assertGreater(time["jit_spin"], 0.8 * sum(time.values()))
                 self.assertNotIn("wrong", time)

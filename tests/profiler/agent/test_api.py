@@ -97,8 +97,9 @@ class ApiTest(AgentCase):
             self.call(form, "threads")
             profile = pprof_decode.load(self.output)
             early = lambda sample: sample.labels["thread"] == "early"
-            self.assertAlmostEqual(cpu(profile, early), 300e6,
-                                   delta=3 * PERIOD_NS)
+            # Less what it used until it was found, on a busy machine.
+            self.assertLess(cpu(profile, early), 300e6 + 3 * PERIOD_NS)
+            self.assertGreater(cpu(profile, early), 150e6)
 
     def test_waits_by_the_wall_clock(self):
         for form in self.both():

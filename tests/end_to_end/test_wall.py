@@ -11,7 +11,7 @@ HZ = 100
 PERIOD_NS = 10**9 // HZ
 # A busy machine delays looks; at its beginning and end a thread's time is
 # known to a period or two.
-SLACK_NS = 10 * PERIOD_NS
+SLACK_NS = 20 * PERIOD_NS
 
 
 def state_ns(profile, samples, state):

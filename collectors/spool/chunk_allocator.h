@@ -44,9 +44,9 @@ class ChunkAllocator {
   // object but not the mapping. Async-signal-safe.
   void Reset(bool unmap);
 
-  // `pages` zeroed pages, or nullptr: no room, now and for chunks of this size
-  // or more from now on. Lock-free; one system call per try.
-  // Async-signal-safe; any number of threads.
+  // `pages` zeroed pages, or nullptr: no room, until others give some back; or
+  // no memory, now and for chunks of this size or more from now on. Lock-free;
+  // one system call per try. Async-signal-safe; any number of threads.
   uint8_t* Allocate(uint32_t pages);
   // Takes so many pages now, for when there are no others. Not
   // async-signal-safe: from then on one thread allocates.

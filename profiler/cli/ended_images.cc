@@ -40,8 +40,10 @@ nanoseconds EndedImages::Look() {
   }
   const auto start = steady_clock::now();
   const std::vector<uint32_t> ended = FindEnded();
-  const nanoseconds looked = steady_clock::now() - start;
-  if (!ended.empty() && !Condense(ended)) return nanoseconds(0);
+  nanoseconds looked = steady_clock::now() - start;
+  const Outcome outcome = ended.empty() ? Outcome::kDone : Condense(ended);
+  if (outcome == Outcome::kNoTime) return nanoseconds(0);
+  if (outcome == Outcome::kNoRoom) looked = steady_clock::now() - start;
   const uint64_t used = spool_.used_pages();
   due_pages_ = std::min(used + std::max(kLeastGrowth, used / kGrowthShare),
                         spool_.page_count() / kRoomShare * (kRoomShare - 1));
@@ -64,25 +66,30 @@ std::vector<uint32_t> EndedImages::FindEnded() {
   return ended;
 }
 
-// False: there was no time for all of them. `ended` are ascending, and ended
-// before: what a process recorded while it was looked for is there now.
-bool EndedImages::Condense(const std::vector<uint32_t>& ended) {
+// `ended` are ascending, and ended before: what a process recorded while it was
+// looked for is there now.
+EndedImages::Outcome EndedImages::Condense(const std::vector<uint32_t>& ended) {
   const auto start = steady_clock::now();
   collectors::SpoolReader reader;
-  if (!spool_.Read(reader)) return true;
+  if (!spool_.Read(reader)) return Outcome::kNoRoom;
+  auto outcome = Outcome::kNoRoom;
   for (size_t i = 0; i < reader.image_count(); ++i) {
     if (!std::binary_search(ended.begin(), ended.end(),
-                            reader.image(i).index) ||
-        !archive_.Add(reader, i)) {
+                            reader.image(i).index)) {
       continue;
     }
-    std::vector<collectors::PageRun> runs;
-    reader.ForEachChunk(
-        i, [&](const collectors::PageRun& run) { runs.push_back(run); });
-    spool_.Free(runs);
-    if (steady_clock::now() - start > kMostAtOnce) return false;
+    if (archive_.Add(reader, i)) {
+      std::vector<collectors::PageRun> runs;
+      reader.ForEachChunk(
+          i, [&](const collectors::PageRun& run) { runs.push_back(run); });
+      spool_.Free(runs);
+      outcome = Outcome::kDone;
+    }
+    if (steady_clock::now() - start > kMostAtOnce) {
+      return outcome == Outcome::kDone ? Outcome::kNoTime : outcome;
+    }
   }
-  return true;
+  return outcome;
 }
 
 // For sure: a number that is in use again is somebody's. In another namespace

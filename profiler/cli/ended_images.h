@@ -25,7 +25,9 @@ class EndedImages {
 
  private:
   std::vector<uint32_t> FindEnded();
-  bool Condense(const std::vector<uint32_t>& ended);
+  // kNoTime: some were condensed, others are to come. kNoRoom: none was.
+  enum class Outcome { kDone, kNoTime, kNoRoom };
+  Outcome Condense(const std::vector<uint32_t>& ended);
   bool HasEnded(const collectors::ImageView& image) const;
 
   RecordingSpool& spool_;

@@ -97,7 +97,6 @@ int RunUnprofiled(const RecordOptions& options, const ResolvedProgram& program,
 ProgramEnd RunToEnd(pid_t pid, const RecordOptions& options,
                     RecordingSpool& spool, KeptFiles& files,
                     const SignalGate& gate) {
-  EndedImages ended(spool);
   using std::chrono::steady_clock;
   std::optional<steady_clock::time_point> deadline;
   if (options.duration.has_value()) {
@@ -108,10 +107,21 @@ ProgramEnd RunToEnd(pid_t pid, const RecordOptions& options,
     spool.StopSampling();
     is_sampling = false;
   };
-  // In this order: an image that is condensed says nothing of its files.
-  const Chore chore = [&] {
-    const auto pause = files.Look();
-    return std::min<std::chrono::nanoseconds>(pause, ended.Look());
+  EndedImages ended(spool);
+  steady_clock::time_point files_due{};
+  steady_clock::time_point ended_due{};
+  // Each when it wants to.
+  const Chore chore = [&]() -> std::chrono::nanoseconds {
+    if (steady_clock::now() >= files_due) {
+      const auto pause = files.Look();
+      files_due = steady_clock::now() + pause;
+    }
+    if (steady_clock::now() >= ended_due) {
+      const auto pause = ended.Look();
+      ended_due = steady_clock::now() + pause;
+    }
+    return std::max(std::min(files_due, ended_due) - steady_clock::now(),
+                    steady_clock::duration(0));
   };
   const ProgramEnd end = Supervise(pid, gate, options.duration, stop, chore);
   if (is_sampling && options.follows_children) {

@@ -16,8 +16,11 @@ def spool_bytes(pid):
     """Memory of the recording that `unspool record` keeps."""
     for fd in os.listdir(f"/proc/{pid}/fd"):
         path = f"/proc/{pid}/fd/{fd}"
-        if os.readlink(path).startswith("/memfd:unspool"):
-            return os.stat(path).st_blocks * 512
+        try:
+            if os.readlink(path).startswith("/memfd:unspool"):
+                return os.stat(path).st_blocks * 512
+        except FileNotFoundError:  # closed meanwhile
+            continue
     return 0
 
 

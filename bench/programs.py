@@ -42,7 +42,7 @@ class Run:
     samples: int = 0
     weight_s: float = 0  # sum of all weights
     truncated: int = 0
-    handler_ns: float = 0  # of a sample, without the reading of the CPU clock
+    handler_ns: float = 0  # of a sample
 
 
 class Runner:
@@ -97,10 +97,8 @@ class Runner:
                         [self.library("libhandler_time.so")],
                         {"HANDLER_TIME_REPORT": report})
         with open(report) as file:
-            calls, total_ns, late, clock_ns = map(float, file.read().split())
-        if self.engines[frequency] == "timer":
-            clock_ns = 0  # such a handler reads none
-        run.handler_ns = total_ns / max(1, calls - late) - clock_ns
+            calls, total_ns, late = map(float, file.read().split())
+        run.handler_ns = total_ns / max(1, calls - late)
         return run
 
     def empty(self, workload, frequency):

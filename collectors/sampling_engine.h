@@ -8,7 +8,8 @@
 // `perf`, `trap`: a thread begins with a timer, which costs little, and gets
 // its event with the first tick, so threads that hardly run never pay for one.
 // A tick's weight is the thread's CPU time since the last one: ticks that the
-// kernel throttled or merged are in it.
+// kernel throttled or merged are in it. Where none can have been, it is a
+// period (tick_pace.h).
 
 #ifndef UNSPOOL_COLLECTORS_SAMPLING_ENGINE_H_
 #define UNSPOOL_COLLECTORS_SAMPLING_ENGINE_H_

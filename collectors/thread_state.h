@@ -15,6 +15,7 @@
 #include "collectors/stack_bounds.h"
 #include "collectors/task_list.h"
 #include "collectors/tick_brake.h"
+#include "collectors/tick_pace.h"
 #include "collectors/tick_source.h"
 #include "unwind/arch/arch.h"
 #include "unwind/frame.h"
@@ -73,6 +74,7 @@ struct ThreadState {
   TaskName name{};  // as last given to the spool
   ThreadLog log;
   TickBrake brake;
+  TickPace pace;
   Memo memo;
   StackPath path;  // of the memo's stack, but for one that was audited
 

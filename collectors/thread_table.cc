@@ -29,6 +29,7 @@ void Clear(ThreadState& state) {
   state.losses.store(0, std::memory_order_relaxed);
   state.weight_ns.store(0, std::memory_order_relaxed);
   state.brake = {};
+  state.pace = {};
   state.name = {};
 }
 

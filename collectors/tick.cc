@@ -31,6 +31,13 @@ void CallOnStack(void (*function)(void*), void* argument, void* stack_top) {
 #endif
 }
 
+uint64_t NowNs(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond +
+         static_cast<uint64_t>(now.tv_nsec);
+}
+
 }  // namespace
 
 std::optional<uint32_t> TickIndex(const siginfo_t& info) {
@@ -99,23 +106,22 @@ void SamplingEngine::RunTick(void* argument) {
                            engine.WeightNs(thread, *call.info));
   if (is_timed) thread.brake.Note(OwnCpuNs() - begin_ns);
   engine.StartEventIfWanted(thread);
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  const auto now_s = static_cast<uint64_t>(now.tv_sec);
-  engine.recorder_->NoteTime(now_s * kNsPerSecond +
-                             static_cast<uint64_t>(now.tv_nsec));
-  engine.ScanIfDue(now_s);
+  const uint64_t now_ns = NowNs(CLOCK_MONOTONIC_COARSE);
+  engine.recorder_->NoteTime(now_ns);
+  engine.ScanIfDue(now_ns / kNsPerSecond);
 }
 
-// The thread's clock beside timers only: it costs a system call.
 uint64_t SamplingEngine::WeightNs(ThreadState& thread,
                                   const siginfo_t& info) const {
   const uint64_t passed_ns = thread.brake.TakePassedNs();
   if (config_.engine == Engine::kTimer || !IsAllowed(OptionalCall::kThreads)) {
     return passed_ns + PeriodsNs(info);
   }
-  return OwnCpuNs() - thread.cpu_at_start_ns -
-         thread.weight_ns.load(std::memory_order_relaxed);
+  if (thread.pace.IsOnePeriod(NowNs(CLOCK_MONOTONIC), config_.period_ns)) {
+    return config_.period_ns;
+  }
+  const int64_t rest_ns = RestNs(thread, OwnCpuNs());
+  return rest_ns < 0 ? 0 : static_cast<uint64_t>(rest_ns);
 }
 
 // That ended with a tick.

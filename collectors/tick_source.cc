@@ -1,8 +1,7 @@
 #include "collectors/tick_source.h"
 
-#include <unistd.h>
+#include <pthread.h>
 
-#include "collectors/optional_calls.h"
 #include "collectors/tick.h"
 
 namespace unspool::collectors {
@@ -16,6 +15,7 @@ bool TickSource::StartTimer(int32_t tid, int signal, uint32_t cookie,
 }
 
 PerfObstacle TickSource::StartEvent(const PerfEvent::Request& request) {
+  event_thread_ = pthread_self();
   const PerfObstacle obstacle = event_.Open(request);
   if (obstacle == PerfObstacle::kNone) timer_.Delete();
   return obstacle;
@@ -23,8 +23,7 @@ PerfObstacle TickSource::StartEvent(const PerfEvent::Request& request) {
 
 bool TickSource::Sent(const siginfo_t& info) const {
   if (info.si_code == SI_TIMER) return timer_.id() == info.si_timerid;
-  const int32_t tid = event_.tid();
-  return tid != 0 && (!IsAllowed(OptionalCall::kThreads) || tid == gettid());
+  return has_event() && pthread_self() == event_thread_;
 }
 
 void TickSource::Disarm() {

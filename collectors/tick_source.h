@@ -3,6 +3,7 @@
 #ifndef UNSPOOL_COLLECTORS_TICK_SOURCE_H_
 #define UNSPOOL_COLLECTORS_TICK_SOURCE_H_
 
+#include <pthread.h>
 #include <signal.h>
 
 #include <cstdint>
@@ -25,12 +26,14 @@ class TickSource {
   [[nodiscard]] bool StartTimer(int32_t tid, int signal, uint32_t cookie,
                                 uint64_t first_ns, uint64_t period_ns);
 
-  // Replaces the timer by an event; where there is none to be had, the timer
-  // goes on. All signals must be blocked. Async-signal-safe.
+  // Replaces the timer by an event of the calling thread; where there is none
+  // to be had, the timer goes on. All signals must be blocked.
+  // Async-signal-safe.
   [[nodiscard]] PerfObstacle StartEvent(const PerfEvent::Request& request);
 
   // True if this signal, which came to the calling thread, was sent by what is
-  // there now; not the late one of a source before. Async-signal-safe.
+  // there now; not the late one of a source before. Sequentially consistent:
+  // see invariant 1 of SamplingEngine. Async-signal-safe.
   bool Sent(const siginfo_t& info) const;
 
   // Async-signal-safe.
@@ -48,6 +51,7 @@ class TickSource {
  private:
   CpuTimer timer_;
   PerfEvent event_;
+  pthread_t event_thread_ = 0;  // a gettid() would be a system call per tick
 };
 
 }  // namespace unspool::collectors

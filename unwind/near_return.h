@@ -46,9 +46,7 @@ class NearReturn {
   // byte of what the constructor was given. nullopt: no return is near, or the
   // way there does what is not followed.
   std::optional<StackPlace> Find() {
-    const size_t near =
-        code_.size() < kMaxDistance ? code_.size() : kMaxDistance;
-    if (!Arch::Code::MayReturn(code_.first(near))) return std::nullopt;
+    if (!Arch::Code::MayReturn(code_, kMaxDistance)) return std::nullopt;
     // Of a branch both sides lead to one place, as far as they can be followed.
     std::optional<StackPlace> found;
     while (way_count_ != 0) {

@@ -1,14 +1,13 @@
 // Times our signal handler in a real program. Preloaded in front of
 // libunspool.so, whose start comes before this one's:
 //
-//   HANDLER_TIME_REPORT=FILE    at exit: "calls total_ns late clock_ns"
+//   HANDLER_TIME_REPORT=FILE    at exit: "calls total_ns late"
 //
-// total_ns leaves out `late` calls of over 64 µs, in which something else ran;
-// clock_ns is what one reading of the thread's CPU clock takes. A program that
-// sets a handler of its own afterwards, or ends by _exit, is none for this.
+// total_ns leaves out `late` calls of over 64 µs, in which something else ran. A
+// program that sets a handler of its own afterwards, or ends by _exit, is none
+// for this.
 
 #include <signal.h>
-#include <time.h>
 #include <x86intrin.h>
 
 #include <atomic>
@@ -58,17 +57,6 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   }
 }
 
-double ClockNs() {
-  constexpr int kReadings = 1000;
-  timespec now;
-  const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < kReadings; ++i) {
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  }
-  const std::chrono::duration<double, std::nano> passed = Clock::now() - begin;
-  return passed.count() / kReadings;
-}
-
 [[gnu::constructor]] void AtLoad() {
   if (getenv("HANDLER_TIME_REPORT") == nullptr) return;
   ticks_per_ns = MeasureRate();
@@ -89,10 +77,10 @@ double ClockNs() {
   const char* path = getenv("HANDLER_TIME_REPORT");
   FILE* file = path == nullptr ? nullptr : fopen(path, "w");
   if (file == nullptr) return;
-  fprintf(file, "%llu %.0f %llu %.1f\n",
+  fprintf(file, "%llu %.0f %llu\n",
           static_cast<unsigned long long>(calls.load()),
           static_cast<double>(total_ticks.load()) / ticks_per_ns,
-          static_cast<unsigned long long>(late.load()), ClockNs());
+          static_cast<unsigned long long>(late.load()));
   fclose(file);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "collectors/tick_brake.h"
+#include "collectors/tick_pace.h"
 
 namespace unspool::collectors {
 namespace {
@@ -39,6 +40,31 @@ TEST(TickBrake, PassesOverWhatKeepsTicksToAQuarterOfTheTime) {
     EXPECT_EQ(passed, row.passed) << row.cpu_ns;
     EXPECT_EQ(brake.TakePassedNs(), weight_ns * static_cast<uint64_t>(passed));
     EXPECT_EQ(brake.TakePassedNs(), 0u);
+  }
+}
+
+TEST(TickPace, AsksTheClockOfFirstAndLateTicksAndOnceInAWhile) {
+  constexpr uint64_t kPeriodNs = 250'000;
+  constexpr uint64_t kNowNs = 5'000'000'000;
+  TickPace pace;
+  EXPECT_FALSE(pace.IsOnePeriod(kNowNs, kPeriodNs));
+  uint64_t now_ns = kNowNs;
+  const struct {
+    uint64_t passed_ns;
+    bool is_one_period;
+  } kRows[] = {{250'000, true},  {100'000, true},  {374'999, true},
+               {375'000, false}, {374'999, true},  {500'000, false},
+               {500'000, false}, {60'000'000, false}};
+  for (const auto& row : kRows) {
+    now_ns += row.passed_ns;
+    EXPECT_EQ(pace.IsOnePeriod(now_ns, kPeriodNs), row.is_one_period)
+        << row.passed_ns;
+  }
+  for (int asked = 0; asked < 3; ++asked) {
+    for (uint32_t i = 0; i < TickPace::kTicksUnasked; ++i) {
+      EXPECT_TRUE(pace.IsOnePeriod(now_ns += kPeriodNs, kPeriodNs)) << i;
+    }
+    EXPECT_FALSE(pace.IsOnePeriod(now_ns += kPeriodNs, kPeriodNs));
   }
 }
 

@@ -80,6 +80,10 @@ TEST(NearReturn, OfABranchEitherSideWillDo) {
 TEST(NearReturn, AJumpByMemoryReturnsBehindAnEpilogue) {
   Check({
       {"pop %rbx; jmp *0x100(%rip)", {0x5b, 0xff, 0x25, 0, 1, 0, 0}, "sp+8"},
+      {"behind displacements below 0",
+       {0xe9, 0xff, 0xff, 0xff, 0xff, 0x5b, 0xff, 0x25, 0xff, 0xff, 0xff, 0xff},
+       ""},
+      {"by a table: pop %rbx; jmp *(%rax)", {0x5b, 0xff, 0x20}, ""},
       {"as a PLT: push *(%rip); jmp *(%rip)",
        {0xff, 0x35, 2, 0, 0, 0, 0xff, 0x25, 4, 0, 0, 0},
        ""},

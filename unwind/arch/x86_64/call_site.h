@@ -28,13 +28,21 @@ struct X86_64Code {
     return DecodeX86_64(code);
   }
 
-  // May one of the bytes in `code` begin a return, or a jump by memory?
-  static bool MayReturn(std::span<const uint8_t> code) {
+  // May one of the first `count` bytes of `code` begin a return, or a jump by a
+  // word at a place relative to it? Of 0xff alone that says little:
+  // displacements are often below 0.
+  static bool MayReturn(std::span<const uint8_t> code, size_t count) {
     constexpr uint8_t kRet = 0xc3;
     constexpr uint8_t kGroup5 = 0xff;
-    bool found = false;
-    for (const uint8_t byte : code) found |= byte == kRet || byte == kGroup5;
-    return found;
+    constexpr uint8_t kJumpByRip = 0x25;
+    for (size_t i = 0; i < code.size() && i < count; ++i) {
+      if (code[i] == kRet) return true;
+      if (code[i] == kGroup5 &&
+          (i + 1 == code.size() || code[i + 1] == kJumpByRip)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   static constexpr size_t kMaxPrologueSize = 64;

@@ -149,7 +149,9 @@ class SamplingEngine {
   // False: not a tick of ours.
   bool HandleTick(const siginfo_t& info, const ucontext_t& context);
   static void RunTick(void* call);
-  uint64_t WeightNs(ThreadState& thread, const siginfo_t& info) const;
+  void RecordTimed(const Capture& capture, uint64_t weight_ns, uint64_t now_ns);
+  uint64_t WeightNs(ThreadState& thread, const siginfo_t& info,
+                    uint64_t now_ns) const;
   uint64_t PeriodsNs(const siginfo_t& info) const;
   void StartEventIfWanted(ThreadState& thread);
   static bool MayLook();

@@ -31,11 +31,21 @@ void CallOnStack(void (*function)(void*), void* argument, void* stack_top) {
 #endif
 }
 
-uint64_t NowNs(clockid_t clock) {
+// The exact clock takes a few times longer, and on machines that are slow to
+// read it a system call. Not inlined: the deepest path of a tick does not lead
+// through it.
+[[gnu::noinline]] uint64_t NowNs(bool is_exact) {
+  const bool is_allowed = IsAllowed(OptionalCall::kThreads);
   timespec now;
-  clock_gettime(clock, &now);
+  clock_gettime(
+      is_exact && is_allowed ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE, &now);
   return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond +
          static_cast<uint64_t>(now.tv_nsec);
+}
+
+// 0: it may not be asked.
+uint64_t OwnCpuNsIfAllowed() {
+  return IsAllowed(OptionalCall::kThreads) ? OwnCpuNs() : 0;
 }
 
 }  // namespace
@@ -86,6 +96,17 @@ bool SamplingEngine::HandleTick(const siginfo_t& info,
   return true;
 }
 
+// Also how long that took. Inlined: the deepest path of a tick leads through
+// it.
+[[gnu::always_inline]] inline void SamplingEngine::RecordTimed(
+    const Capture& capture, uint64_t weight_ns, uint64_t now_ns) {
+  TickBrake& brake = capture.thread->brake;
+  if (brake.is_asking()) brake.Begin(OwnCpuNsIfAllowed());
+  recorder_->Record(capture, SampleKind::kCpu, weight_ns);
+  if (brake.is_asking()) brake.End(OwnCpuNsIfAllowed());
+  brake.NoteElapsed(NowNs(/*is_exact=*/true) - now_ns, config_.period_ns);
+}
+
 void SamplingEngine::RunTick(void* argument) {
   const auto& call = *static_cast<const TickCall*>(argument);
   SamplingEngine& engine = *call.engine;
@@ -97,27 +118,29 @@ void SamplingEngine::RunTick(void* argument) {
     return;
   }
   if (thread.brake.Passes(engine.PeriodsNs(*call.info))) return;
-  const bool is_timed = TickBrake::MayBeLong(thread.memo.frames().size()) &&
-                        IsAllowed(OptionalCall::kThreads);
-  const uint64_t begin_ns = is_timed ? OwnCpuNs() : 0;
+  const bool may_be_long = TickBrake::MayBeLong(thread.memo.frames().size());
+  const bool is_timer = engine.config_.engine == Engine::kTimer;
+  const uint64_t now_ns = NowNs(/*is_exact=*/may_be_long || !is_timer);
+  const uint64_t weight_ns = engine.WeightNs(thread, *call.info, now_ns);
   const Capture capture = {
       &thread, unwind::Registers::FromUcontext(*call.context), thread.stack};
-  engine.recorder_->Record(capture, SampleKind::kCpu,
-                           engine.WeightNs(thread, *call.info));
-  if (is_timed) thread.brake.Note(OwnCpuNs() - begin_ns);
+  if (may_be_long) {
+    engine.RecordTimed(capture, weight_ns, now_ns);
+  } else {
+    engine.recorder_->Record(capture, SampleKind::kCpu, weight_ns);
+  }
   engine.StartEventIfWanted(thread);
-  const uint64_t now_ns = NowNs(CLOCK_MONOTONIC_COARSE);
   engine.recorder_->NoteTime(now_ns);
   engine.ScanIfDue(now_ns / kNsPerSecond);
 }
 
-uint64_t SamplingEngine::WeightNs(ThreadState& thread,
-                                  const siginfo_t& info) const {
+uint64_t SamplingEngine::WeightNs(ThreadState& thread, const siginfo_t& info,
+                                  uint64_t now_ns) const {
   const uint64_t passed_ns = thread.brake.TakePassedNs();
   if (config_.engine == Engine::kTimer || !IsAllowed(OptionalCall::kThreads)) {
     return passed_ns + PeriodsNs(info);
   }
-  if (thread.pace.IsOnePeriod(NowNs(CLOCK_MONOTONIC), config_.period_ns)) {
+  if (thread.pace.IsOnePeriod(now_ns, config_.period_ns)) {
     return config_.period_ns;
   }
   const int64_t rest_ns = RestNs(thread, OwnCpuNs());

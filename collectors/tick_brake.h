@@ -11,11 +11,21 @@ namespace unspool::collectors {
 
 // After a long tick, ticks are passed over until it was a quarter of the
 // thread's CPU time. Of one thread; async-signal-safe.
+//
+// How much of that a tick took is asked if the one before seemed long: the
+// thread's clock costs a system call, that of time does not.
 class TickBrake {
  public:
-  // Only of deep stacks; others are not worth the clock, which costs a system
-  // call.
+  // Only of deep stacks.
   static constexpr bool MayBeLong(size_t depth) { return depth >= 256; }
+
+  // Is the CPU time of the tick at hand to be noted?
+  bool is_asking() const { return is_asking_; }
+
+  // So much passed during a tick, the CPU time of others included.
+  void NoteElapsed(uint64_t elapsed_ns, uint64_t period_ns) {
+    is_asking_ = kLeastRatio * elapsed_ns >= period_ns;
+  }
 
   // Is the tick that has come to be passed over? It stands for `weight_ns`,
   // which then are the next one's.
@@ -33,12 +43,17 @@ class TickBrake {
     return passed_ns;
   }
 
-  // A tick took `cpu_ns` of the thread's time.
-  void Note(uint64_t cpu_ns) { to_pass_ns_ = kLeastRatio * cpu_ns; }
+  // The thread's CPU clock at a tick's beginning and end.
+  void Begin(uint64_t cpu_ns) { begin_cpu_ns_ = cpu_ns; }
+  void End(uint64_t cpu_ns) {
+    to_pass_ns_ = kLeastRatio * (cpu_ns - begin_cpu_ns_);
+  }
 
  private:
   static constexpr uint64_t kLeastRatio = 4;  // of all time to that of ticks
 
+  bool is_asking_ = false;
+  uint64_t begin_cpu_ns_ = 0;
   uint64_t to_pass_ns_ = 0;
   uint64_t passed_ns_ = 0;
 };

@@ -3,9 +3,9 @@
 //
 //   HANDLER_TIME_REPORT=FILE    at exit: "calls total_ns late"
 //
-// total_ns leaves out `late` calls of over 64 µs, in which something else ran. A
-// program that sets a handler of its own afterwards, or ends by _exit, is none
-// for this.
+// total_ns leaves out `late` calls of over 64 µs, in which something else ran.
+// A program that sets a handler of its own afterwards, or ends by _exit, is
+// none for this.
 
 #include <signal.h>
 #include <x86intrin.h>

@@ -35,7 +35,7 @@ def frame_series(row):
     """ns a frame of a stack of row['frames']; the sample is of one like the
     last."""
     return {"handler": row["sample_ns"] / row["frames"],
-            "walk": row["walk_ns"] / row["frames"],
+            "comparing it": row["compare_ns"] / row["frames"],
             "frame pointers": row["frame_pointer_ns"] / row["frames"]}
 
 

@@ -34,12 +34,27 @@ TEST(TickBrake, PassesOverWhatKeepsTicksToAQuarterOfTheTime) {
   for (const auto& row : kRows) {
     const uint64_t weight_ns = row.periods * kPeriodNs;
     TickBrake brake;
-    brake.Note(row.cpu_ns);
+    brake.Begin(7);
+    brake.End(7 + row.cpu_ns);
     int passed = 0;
     while (brake.Passes(weight_ns)) ++passed;
     EXPECT_EQ(passed, row.passed) << row.cpu_ns;
     EXPECT_EQ(brake.TakePassedNs(), weight_ns * static_cast<uint64_t>(passed));
     EXPECT_EQ(brake.TakePassedNs(), 0u);
+  }
+}
+
+TEST(TickBrake, AsksForTheCpuTimeAfterATickOfAQuarterOfAPeriod) {
+  TickBrake brake;
+  EXPECT_FALSE(brake.is_asking());
+  const struct {
+    uint64_t elapsed_ns;
+    bool is_asking;
+  } kRows[] = {{0, false},      {24'999, false},   {25'000, true},
+               {24'999, false}, {1'000'000, true}, {0, false}};
+  for (const auto& row : kRows) {
+    brake.NoteElapsed(row.elapsed_ns, 100'000);
+    EXPECT_EQ(brake.is_asking(), row.is_asking) << row.elapsed_ns;
   }
 }
 
@@ -52,8 +67,8 @@ TEST(TickPace, AsksTheClockOfFirstAndLateTicksAndOnceInAWhile) {
   const struct {
     uint64_t passed_ns;
     bool is_one_period;
-  } kRows[] = {{250'000, true},  {100'000, true},  {374'999, true},
-               {375'000, false}, {374'999, true},  {500'000, false},
+  } kRows[] = {{250'000, true},  {100'000, true},    {374'999, true},
+               {375'000, false}, {374'999, true},    {500'000, false},
                {500'000, false}, {60'000'000, false}};
   for (const auto& row : kRows) {
     now_ns += row.passed_ns;

@@ -1,5 +1,5 @@
-// What a return address must be before it is taken for a frame, and its rule
-// for known.
+// What a return address must be before it is taken for a frame, and what rules
+// must be before they are taken for known.
 
 #ifndef UNSPOOL_UNWIND_CALLER_CHECK_H_
 #define UNSPOOL_UNWIND_CALLER_CHECK_H_
@@ -9,6 +9,7 @@
 #include "unwind/cfi_answer.h"
 #include "unwind/code_reader.h"
 #include "unwind/frame.h"
+#include "unwind/plain_step.h"
 #include "unwind/unwind_rule.h"
 
 namespace unspool::unwind {
@@ -39,6 +40,26 @@ template <class Arch, MemoryReader Memory, class Cfi>
   const UnwindRule<Arch> rule = cfi.FindUsual(lookup_pc);
   if (rule.word() == 0 || !code.FollowsCall(ra)) return {};
   cfi.Learn(lookup_pc, rule);
+  return rule;
+}
+
+// The same of an interrupted PC, that of `at`. What CFI says of one whose
+// return is near must be what the code says (near_return.h); where it is not,
+// and where FP would have to be searched for, CallerGuess decides.
+template <class Arch, MemoryReader Memory, class Cfi>
+[[gnu::noinline]] UnwindRule<Arch> LearnInterrupted(
+    const Position& at, CodeReader<Arch, Memory>& code, Cfi& cfi) {
+  const UnwindRule<Arch> rule = cfi.FindUsual(at.pc);
+  if (!rule.is_plain() || (rule.uses_fp() && !at.has_fp)) return {};
+  const auto place = code.FindNearReturn(at.pc);
+  if (place && (place->base == Arch::kSp || at.has_fp)) {
+    const uint64_t base = place->base == Arch::kSp ? at.sp : at.fp;
+    const auto behind = static_cast<uint64_t>(place->offset - Arch::kRaOffset);
+    if (base + behind != (rule.uses_fp() ? at.fp : at.sp) + rule.cfa_offset()) {
+      return {};
+    }
+  }
+  cfi.Learn(at.pc, rule);
   return rule;
 }
 

@@ -42,9 +42,6 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
     ++scratch_.counters.rule_hits;
     answer.kind = Answer::Kind::kRule;
     answer.rule = UnwindRule<NativeArch>::FromWord(word);
-  } else if (exact && (answer.rule = FindUsual(pc)).word() != 0) {
-    answer.kind = Answer::Kind::kRule;
-    answer.is_new = true;
   } else {
     ++scratch_.counters.rule_misses;
     answer = FindInModule(pc, exact);

@@ -127,9 +127,10 @@ class Walker {
           ++result.depth;
           return result;
         }
-        if (known.rule.word() == 0 && !at.exact &&
-            StepPlain(LearnCaller<Arch>(at.pc, code_, cfi_), memory_, &at,
-                      &frame)) {
+        if (known.rule.word() == 0 &&
+            StepPlain(at.exact ? LearnInterrupted<Arch>(at, code_, cfi_)
+                               : LearnCaller<Arch>(at.pc, code_, cfi_),
+                      memory_, &at, &frame)) {
           ++result.depth;
           continue;
         }

@@ -295,32 +295,47 @@ bool SpoolWriter::AddCounterLevel(ThreadLog& log) {
   return true;
 }
 
-// As in StackTree's index: one window of eight slots per level, in level order,
-// up to the first free slot. A free slot is returned with its key in place but
-// for `node`.
+// A key has one window of eight slots per level. Most counters are on the last
+// level, so that is where look-up begins, and where new ones go if their window
+// has room. One of a stack that is new to the thread is nowhere yet: it touches
+// no other level.
 CounterSlot* SpoolWriter::FindOrAddSlot(ThreadLog& log, SampleKind kind,
                                         NodeId stack) {
-  constexpr uint32_t kWindowSlots = 8;
   const auto wanted_kind = static_cast<uint16_t>(kind);
-  uint64_t hash = uint64_t{wanted_kind} << 32 | stack;
-  for (uint32_t level = 0;; ++level) {
-    if (level == log.level_count && !AddCounterLevel(log)) return nullptr;
-    // Node ids come in even steps: each level mixes anew, or a level on which
-    // they fall together would be followed by another.
-    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15u;
-    const CounterLevel slots = log.levels[level];
-    // The high half, scaled to the range of window starts.
-    const uint64_t windows = slots.size() - kWindowSlots + 1;
-    CounterSlot* window = &slots[((hash >> 32) * windows) >> 32];
-    for (uint32_t i = 0; i < kWindowSlots; ++i) {
-      CounterSlot& slot = window[i];
+  const bool is_new = stack > log.newest;
+  CounterSlot* free = nullptr;
+  if (log.level_count == 0 && !AddCounterLevel(log)) return nullptr;
+  for (uint32_t level = log.level_count; level-- > 0;) {
+    for (CounterSlot& slot : CounterWindow(log, level, wanted_kind, stack)) {
       if (slot.node == stack && slot.kind == wanted_kind) return &slot;
       if (slot.node == 0) {
-        StoreRelaxed(slot.kind, wanted_kind);  // readers look before it counts
-        return &slot;
+        if (free == nullptr) free = &slot;
+        break;
       }
     }
+    if (is_new && free != nullptr) break;
   }
+  if (free == nullptr) {
+    if (!AddCounterLevel(log)) return nullptr;
+    free = &CounterWindow(log, log.level_count - 1, wanted_kind, stack)[0];
+  }
+  StoreRelaxed(free->kind, wanted_kind);  // readers look before it counts
+  if (is_new) log.newest = stack;
+  return free;
+}
+
+// Node ids come in even steps: each level mixes anew, or a level on which they
+// fall together would be followed by another.
+CounterLevel SpoolWriter::CounterWindow(ThreadLog& log, uint32_t level,
+                                        uint16_t kind, NodeId stack) {
+  constexpr uint32_t kWindowSlots = 8;
+  const uint64_t key = (uint64_t{kind} << 32 | stack) + (uint64_t{level} << 48);
+  uint64_t hash = key * 0xbf58476d1ce4e5b9u;
+  hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15u;
+  const CounterLevel slots = log.levels[level];
+  // The high half, scaled to the range of window starts.
+  const uint64_t windows = slots.size() - kWindowSlots + 1;
+  return slots.subspan(((hash >> 32) * windows) >> 32, kWindowSlots);
 }
 
 }  // namespace unspool::collectors

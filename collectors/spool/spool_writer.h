@@ -151,7 +151,10 @@ class SpoolWriter {
   ThreadRecord* TakeOver(ThreadLog& log);
   LossCounter& LossOf(ThreadLog& log, LossCause cause);
   bool AddCounterLevel(ThreadLog& log);
+  // A slot that is returned for the first time has its kind, and no node yet.
   CounterSlot* FindOrAddSlot(ThreadLog& log, SampleKind kind, NodeId stack);
+  static CounterLevel CounterWindow(ThreadLog& log, uint32_t level,
+                                    uint16_t kind, NodeId stack);
 
   ChunkAllocator chunks_;
   StackTree stacks_;

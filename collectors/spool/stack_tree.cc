@@ -56,58 +56,101 @@ void StackTree::FindOrAdd(ChunkAllocator& chunks, PathNode parent,
 }
 
 // The index and the nodes of a large program are in no cache by the next tick:
-// what all frames need is asked for before the first is waited for.
+// what all frames need is asked for before the first is waited for. Those
+// behind the first that is not on the last level are mostly new, and need
+// nothing else.
 void StackTree::Prefetch(const ChunkAllocator& chunks,
                          std::span<const PathNode> path) const {
-  size_t level_count = 0;
-  while (level_count < kMaxLevels && levels_[level_count].Find() != nullptr) {
-    const uint32_t* level = levels_[level_count].Find();
-    for (const PathNode& frame : path) {
-      __builtin_prefetch(level + WindowOf(frame.hash, level_count));
-    }
-    ++level_count;
-  }
-  // Most nodes are on the last level: of what lies on others, the slot is all
-  // that is asked for.
-  if (level_count < 2) return;
-  const uint32_t* level = levels_[level_count - 1].Find();
+  const size_t last = last_level_.load(std::memory_order_acquire);
+  const uint32_t* level = levels_[last].Find();
+  if (level == nullptr) return;
   for (const PathNode& frame : path) {
-    const uint32_t* slots = level + WindowOf(frame.hash, level_count - 1);
-    for (uint32_t j = 0; j < kWindowSlots; ++j) {
-      const uint32_t slot = LoadAcquire(slots[j]);  // invariant 2
+    __builtin_prefetch(level + WindowOf(frame.hash, last, 0));
+  }
+  if (last == 0) return;
+  for (const PathNode& frame : path) {
+    const uint32_t* slots = level + WindowOf(frame.hash, last, 0);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < kWindowSlots && found == 0; ++i) {
+      const uint32_t slot = LoadAcquire(slots[i]);  // invariant 2
       if (slot == 0) break;
-      if ((slot & ~kIdMask) == TagOf(frame.hash)) {
-        __builtin_prefetch(NodeAt(chunks, slot & kIdMask));
-        break;
-      }
+      if ((slot & ~kIdMask) == TagOf(frame.hash)) found = slot & kIdMask;
     }
+    if (found == 0) {
+      const uint32_t* before = levels_[last - 1].Find();
+      __builtin_prefetch(before + WindowOf(frame.hash, last - 1, 0));
+      return;
+    }
+    __builtin_prefetch(NodeAt(chunks, found));
   }
 }
 
 uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint64_t hash,
                               const StackNode& key) {
-  const uint32_t tag = TagOf(hash);
   uint32_t added = 0;  // ours, not yet in the index
-  for (size_t i = 0; i < kMaxLevels; ++i) {
-    uint32_t* level = Level(i);
-    if (level == nullptr) return 0;
-    uint32_t* slots = level + WindowOf(hash, i);
-    for (uint32_t j = 0; j < kWindowSlots; ++j) {
-      uint32_t slot = LoadAcquire(slots[j]);  // invariant 2
-      if (slot == 0) {
-        if (added == 0) added = Add(chunks, key);
-        if (added == 0) return 0;
-        if (CompareExchange(slots[j], &slot, tag | added)) return added;
-        // Somebody was faster. If with the same key, that node is the one, and
-        // ours stays unused: sixteen bytes, once in a great while.
-      }
-      const uint32_t id = slot & kIdMask;
-      if ((slot & ~kIdMask) == tag && IsSame(*NodeAt(chunks, id), key)) {
-        return id;
+  for (;;) {
+    const size_t last = last_level_.load(std::memory_order_acquire);
+    const Place place = Find(chunks, hash, key);
+    // If somebody was faster with the same key, ours stays unused: sixteen
+    // bytes, once in a great while.
+    if (place.id != 0) return place.id;
+    if (place.free == nullptr) {
+      if (!BeginLevel(last + 1)) return 0;
+      continue;
+    }
+    if (added == 0) added = Add(chunks, key);
+    if (added == 0) return 0;
+    uint32_t empty = 0;
+    if (CompareExchange(*place.free, &empty, TagOf(hash) | added)) return added;
+  }
+}
+
+StackTree::Place StackTree::Find(const ChunkAllocator& chunks, uint64_t hash,
+                                 const StackNode& key) {
+  Place place;
+  size_t level = last_level_.load(std::memory_order_acquire);
+  for (;; --level) {
+    const Place here = FindOnLevel(chunks, level, hash, key);
+    if (here.id != 0) return here;
+    if (place.free == nullptr) place.free = here.free;
+    // Its parent was not there when the levels before were the last ones.
+    if (level == 0 ||
+        key.parent >= first_ids_[level].load(std::memory_order_relaxed)) {
+      return place;
+    }
+  }
+}
+
+StackTree::Place StackTree::FindOnLevel(const ChunkAllocator& chunks,
+                                        size_t level, uint64_t hash,
+                                        const StackNode& key) {
+  uint32_t* const slots = Level(level);
+  if (slots == nullptr) return {};
+  const uint32_t tag = TagOf(hash);
+  for (unsigned window = 0; window < kWindows; ++window) {
+    uint32_t* slot = slots + WindowOf(hash, level, window);
+    for (uint32_t i = 0; i < kWindowSlots; ++i, ++slot) {
+      const uint32_t seen = LoadAcquire(*slot);  // invariant 2
+      if (seen == 0) return {0, slot};
+      const uint32_t id = seen & kIdMask;
+      if ((seen & ~kIdMask) == tag && IsSame(*NodeAt(chunks, id), key)) {
+        return {id, nullptr};
       }
     }
   }
-  return 0;
+  return {};
+}
+
+// Makes `level` the last one, unless another thread does. False: there are no
+// more, or no memory.
+bool StackTree::BeginLevel(size_t level) {
+  if (level == kMaxLevels || Level(level) == nullptr) return false;
+  uint32_t none = 0;
+  first_ids_[level].compare_exchange_strong(
+      none, next_node_.load(std::memory_order_relaxed));
+  uint32_t last = static_cast<uint32_t>(level - 1);
+  last_level_.compare_exchange_strong(last, last + 1);
+  return true;
 }
 
 // The first stacks spread over all of level 0: page by page it would cost two
@@ -168,8 +211,11 @@ uint8_t* StackTree::NewChunk(ChunkAllocator& chunks, uint32_t number) {
 
 void StackTree::Reset(bool unmap) {
   next_node_.store(kFirstNode, std::memory_order_relaxed);
-  for (size_t i = 0; i < kMaxLevels; ++i)
+  for (size_t i = 0; i < kMaxLevels; ++i) {
     levels_[i].Reset(unmap, LevelSlots(i));
+    first_ids_[i].store(0, std::memory_order_relaxed);
+  }
+  last_level_.store(0, std::memory_order_relaxed);
   chunk_pages_.Reset(unmap, kMaxChunks);
   spare_page_.store(0, std::memory_order_relaxed);
 }

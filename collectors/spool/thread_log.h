@@ -27,9 +27,11 @@ constexpr uint32_t CounterLevelPages(uint32_t level) {
 //   (release; acquire elsewhere). A thread without samples takes no page.
 // Invariant 2: `name_words` are loaded and stored word by word, relaxed; a name
 //   made of two is possible and harmless.
-// Invariant 3: `levels`, `level_count` and `samples` belong to the thread that
-//   samples.
-// Invariant 4: `left` is what the thread before left in `levels`: taken over by
+// Invariant 3: `levels`, `level_count`, `samples` and `newest` belong to the
+//   thread that samples.
+// Invariant 4: `levels` have no counter of a stack that is newer than `newest`,
+//   as ids ascend. It stays when another thread has the log.
+// Invariant 5: `left` is what the thread before left in `levels`: taken over by
 //   this one (it is then `record`, too, and its tid is 0), or not.
 struct ThreadLog {
   uint32_t generation = 0;  // of the writer's opening that it is for
@@ -37,6 +39,7 @@ struct ThreadLog {
   uint64_t name_words[2] = {};  // ThreadRecord::name, for atomic access
   std::atomic<ThreadRecord*> record = nullptr;
   uint32_t samples = 0;      // this thread's
+  NodeId newest = 0;         // of all stacks that were counted
   uint32_t level_count = 0;  // 0: level 0 was not looked at yet
   std::atomic<ThreadRecord*> left = nullptr;
   uint32_t left_level_count = 0;

@@ -32,7 +32,7 @@ NodeId AddNumbered(SpoolWriter& writer, uint64_t i) {
 }
 
 TEST(SpoolConcurrency, ThreadsShareStacksAndCountApart) {
-  constexpr uint64_t kStacks = 5000;
+  constexpr uint64_t kStacks = 50'000;  // the index grows meanwhile
   TestSpool spool;
   SpoolWriter writer;
   ASSERT_EQ(writer.Open(spool.fd(), TestImage()), SpoolStatus::kOk);
@@ -52,7 +52,12 @@ TEST(SpoolConcurrency, ThreadsShareStacksAndCountApart) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (int t = 1; t < kThreads; ++t) EXPECT_EQ(ids[t], ids[0]);
+  // Two nodes of one stack may come of that growth, but few.
+  for (int t = 1; t < kThreads; ++t) {
+    uint64_t others = 0;
+    for (uint64_t i = 0; i < kStacks; ++i) others += ids[t][i] != ids[0][i];
+    EXPECT_LT(others, kStacks / 100);
+  }
 
   const std::vector<uint8_t> bytes = spool.Bytes();
   SpoolReader reader;

@@ -170,7 +170,7 @@ void PerfEvent::Close() {
   page_ = nullptr;
 }
 
-std::optional<uint32_t> PerfCookie(const siginfo_t& info) {
+[[gnu::hot]] std::optional<uint32_t> PerfCookie(const siginfo_t& info) {
   // <bits/types/siginfo_t.h> of glibc 2.36 knows of no si_perf_data, which lies
   // behind si_addr (Linux, include/uapi/asm-generic/siginfo.h).
   constexpr int kTrapPerf = 6;

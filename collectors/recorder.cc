@@ -68,22 +68,25 @@ void Recorder::AddThread(ThreadState& thread, int32_t tid) {
   return stack != 0 && writer_->AddSample(thread.log, kind, stack, weight);
 }
 
-void Recorder::Record(const Capture& capture, SampleKind kind,
-                      uint64_t weight) {
+[[gnu::hot]] void Recorder::Record(const Capture& capture, SampleKind kind,
+                                   uint64_t weight) {
   ThreadState& thread = *capture.thread;
   // A thread is often named a moment after it began: look again after 0, 1, 3,
   // 7… samples.
   const uint64_t samples = thread.samples.load(std::memory_order_relaxed);
-  if ((samples & (samples + 1)) == 0) {
-    TaskName name{};
-    if (ReadOwnTaskName(name)) UpdateName(thread, name);
-  }
+  if ((samples & (samples + 1)) == 0) LookAtOwnName(thread);
   if (AddSample(capture, kind, weight)) {
     Add(thread.samples, 1);
     Add(thread.weight_ns, weight);
   } else {
     RecordLoss(thread, LossCause::kFull, weight);
   }
+}
+
+// Not inlined: the deepest path of a tick does not lead through it.
+[[gnu::noinline]] void Recorder::LookAtOwnName(ThreadState& thread) {
+  TaskName name{};
+  if (ReadOwnTaskName(name)) UpdateName(thread, name);
 }
 
 NodeId Recorder::AddAudited(const Capture& capture,

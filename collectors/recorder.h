@@ -65,6 +65,7 @@ class Recorder {
 
  private:
   bool AddSample(const Capture& capture, SampleKind kind, uint64_t weight);
+  void LookAtOwnName(ThreadState& thread);
   NodeId AddAudited(const Capture& capture,
                     std::span<const unwind::Frame> frames, unwind::WalkEnd end);
   static long PresentDirectory(char* out, size_t room);

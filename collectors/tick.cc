@@ -34,7 +34,7 @@ void CallOnStack(void (*function)(void*), void* argument, void* stack_top) {
 // The exact clock takes a few times longer, and on machines that are slow to
 // read it a system call. Not inlined: the deepest path of a tick does not lead
 // through it.
-[[gnu::noinline]] uint64_t NowNs(bool is_exact) {
+[[gnu::noinline, gnu::hot]] uint64_t NowNs(bool is_exact) {
   const bool is_allowed = IsAllowed(OptionalCall::kThreads);
   timespec now;
   clock_gettime(
@@ -50,7 +50,7 @@ uint64_t OwnCpuNsIfAllowed() {
 
 }  // namespace
 
-std::optional<uint32_t> TickIndex(const siginfo_t& info) {
+[[gnu::hot]] std::optional<uint32_t> TickIndex(const siginfo_t& info) {
   if (info.si_code != SI_TIMER) return PerfCookie(info);
   return ParseTickCookie(reinterpret_cast<uint64_t>(info.si_value.sival_ptr));
 }
@@ -64,7 +64,8 @@ struct SamplingEngine::TickCall {
 
 constinit std::atomic<SamplingEngine*> SamplingEngine::ticking_{nullptr};
 
-void SamplingEngine::OnSignal(int signal, siginfo_t* info, void* context) {
+[[gnu::hot]] void SamplingEngine::OnSignal(int signal, siginfo_t* info,
+                                           void* context) {
   const int saved_errno = errno;
   SamplingEngine* engine = ticking_.load(std::memory_order_acquire);
   const bool is_ours =
@@ -75,8 +76,8 @@ void SamplingEngine::OnSignal(int signal, siginfo_t* info, void* context) {
   if (!is_ours) ForwardSignal(signal, info, context);
 }
 
-bool SamplingEngine::HandleTick(const siginfo_t& info,
-                                const ucontext_t& context) {
+[[gnu::hot]] bool SamplingEngine::HandleTick(const siginfo_t& info,
+                                             const ucontext_t& context) {
   const std::optional<uint32_t> index = TickIndex(info);
   if (!index.has_value()) return false;
   if (info.si_code == POLL_IN && !has_used_perf_.load()) return false;
@@ -107,7 +108,7 @@ bool SamplingEngine::HandleTick(const siginfo_t& info,
   brake.NoteElapsed(NowNs(/*is_exact=*/true) - now_ns, config_.period_ns);
 }
 
-void SamplingEngine::RunTick(void* argument) {
+[[gnu::hot]] void SamplingEngine::RunTick(void* argument) {
   const auto& call = *static_cast<const TickCall*>(argument);
   SamplingEngine& engine = *call.engine;
   ThreadState& thread = *call.thread;
@@ -134,8 +135,9 @@ void SamplingEngine::RunTick(void* argument) {
   engine.ScanIfDue(now_ns / kNsPerSecond);
 }
 
-uint64_t SamplingEngine::WeightNs(ThreadState& thread, const siginfo_t& info,
-                                  uint64_t now_ns) const {
+[[gnu::hot]] uint64_t SamplingEngine::WeightNs(ThreadState& thread,
+                                               const siginfo_t& info,
+                                               uint64_t now_ns) const {
   const uint64_t passed_ns = thread.brake.TakePassedNs();
   if (config_.engine == Engine::kTimer || !IsAllowed(OptionalCall::kThreads)) {
     return passed_ns + PeriodsNs(info);
@@ -163,7 +165,7 @@ void SamplingEngine::StartEventIfWanted(ThreadState& thread) {
   lock_.Unlock();
 }
 
-void SamplingEngine::ScanIfDue(uint64_t now_s) {
+[[gnu::hot]] void SamplingEngine::ScanIfDue(uint64_t now_s) {
   if (!MayLook() || !IsScanDue(now_s) || !lock_.Try()) return;
   if (running_.load()) {
     FindThreads();

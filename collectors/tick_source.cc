@@ -21,7 +21,7 @@ PerfObstacle TickSource::StartEvent(const PerfEvent::Request& request) {
   return obstacle;
 }
 
-bool TickSource::Sent(const siginfo_t& info) const {
+[[gnu::hot]] bool TickSource::Sent(const siginfo_t& info) const {
   if (info.si_code == SI_TIMER) return timer_.id() == info.si_timerid;
   return has_event() && pthread_self() == event_thread_;
 }

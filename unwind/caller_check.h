@@ -33,9 +33,8 @@ bool IsBelievable(const Frame& frame, const CfiAnswer<Arch>& answer,
 // return address `ra` is believable, and has `cfi` learn it; else the zero
 // word. Async-signal-safe if Memory and Cfi are.
 template <class Arch, MemoryReader Memory, class Cfi>
-[[gnu::noinline]] UnwindRule<Arch> LearnCaller(uint64_t ra,
-                                               CodeReader<Arch, Memory>& code,
-                                               Cfi& cfi) {
+[[gnu::noinline, gnu::hot]] UnwindRule<Arch> LearnCaller(
+    uint64_t ra, CodeReader<Arch, Memory>& code, Cfi& cfi) {
   const uint64_t lookup_pc = LookupPc(ra, /*exact=*/false);
   const UnwindRule<Arch> rule = cfi.FindUsual(lookup_pc);
   if (rule.word() == 0 || !code.FollowsCall(ra)) return {};
@@ -47,7 +46,7 @@ template <class Arch, MemoryReader Memory, class Cfi>
 // return is near must be what the code says (near_return.h); where it is not,
 // and where FP would have to be searched for, CallerGuess decides.
 template <class Arch, MemoryReader Memory, class Cfi>
-[[gnu::noinline]] UnwindRule<Arch> LearnInterrupted(
+[[gnu::noinline, gnu::hot]] UnwindRule<Arch> LearnInterrupted(
     const Position& at, CodeReader<Arch, Memory>& code, Cfi& cfi) {
   const UnwindRule<Arch> rule = cfi.FindUsual(at.pc);
   if (!rule.is_plain() || (rule.uses_fp() && !at.has_fp)) return {};

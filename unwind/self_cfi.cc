@@ -5,7 +5,7 @@
 
 namespace unspool::unwind {
 
-void SelfCfi::MoveTo(uint64_t pc) {
+[[gnu::hot]] void SelfCfi::MoveTo(uint64_t pc) {
   // Callers are mostly in the module of their callees.
   if (IsIn(place_, pc)) return;
   place_.id = state_.modules.Find(pc);
@@ -23,7 +23,7 @@ void SelfCfi::MoveTo(uint64_t pc) {
   place_.size = place_.module->module.end - place_.start;
 }
 
-SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
+[[gnu::hot]] SelfCfi::Place SelfCfi::FindPlace(uint64_t pc) {
   if (IsIn(place_, pc)) return place_;
   const Place before = place_;
   MoveTo(pc);
@@ -53,7 +53,7 @@ SelfCfi::Answer SelfCfi::Find(uint64_t pc, bool exact) {
   return answer;
 }
 
-UnwindRule<NativeArch> SelfCfi::FindUsual(uint64_t lookup_pc) {
+[[gnu::hot]] UnwindRule<NativeArch> SelfCfi::FindUsual(uint64_t lookup_pc) {
   MoveTo(lookup_pc);
   if (place_.module == nullptr || IsLater(place_) || !trusts_cache_) return {};
   const auto rule = FindUsualRule(*place_.module, lookup_pc,
@@ -139,7 +139,8 @@ uint64_t SelfCfi::FindFunction(uint64_t lookup_pc) {
 
 // Code in no module may be other code at the next sample; what was guessed in a
 // later module, because reading its unwind data failed this time.
-void SelfCfi::Learn(uint64_t lookup_pc, UnwindRule<NativeArch> rule) {
+[[gnu::hot]] void SelfCfi::Learn(uint64_t lookup_pc,
+                                 UnwindRule<NativeArch> rule) {
   if (rule.word() == 0) return;
   const ModuleId id = FindPlace(lookup_pc).id;
   if (id < state_.modules.count() || (id != kNoModule && !rule.is_guess())) {

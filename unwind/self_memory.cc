@@ -68,7 +68,8 @@ void SetCopyingAllowed(bool is_allowed) {
   return is_in_code();
 }
 
-bool SelfMemory::ReadCopied(uint64_t address, size_t size, uint64_t* value) {
+[[gnu::hot]] bool SelfMemory::ReadCopied(uint64_t address, size_t size,
+                                         uint64_t* value) {
   *value = 0;
   if (size > sizeof(*value)) return false;
   if (IsPinnedCode(address, size)) {

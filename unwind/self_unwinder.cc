@@ -14,9 +14,12 @@ namespace unspool::unwind {
 namespace {
 
 template <class Frames>
-WalkResult WalkSelf(SelfUnwinderState* state, RegisteredCode& registered,
-                    const Registers& registers, const StackBounds& bounds,
-                    WalkScratch& scratch, Frames& frames, bool trusts_cache) {
+[[gnu::hot]] WalkResult WalkSelf(SelfUnwinderState* state,
+                                 RegisteredCode& registered,
+                                 const Registers& registers,
+                                 const StackBounds& bounds,
+                                 WalkScratch& scratch, Frames& frames,
+                                 bool trusts_cache) {
   if (state == nullptr) return {0, WalkEnd::kNoCfi, registers.pc()};
   // Only what is above an SP that the thread really has is known to be mapped.
   const uint64_t sp = registers.sp();
@@ -37,9 +40,10 @@ WalkResult SelfUnwinder::Walk(const Registers& registers,
                   registers, bounds, scratch, frames, use == RuleUse::kCached);
 }
 
-WalkResult SelfUnwinder::Walk(const Registers& registers,
-                              const StackBounds& bounds, WalkScratch& scratch,
-                              StackMemo<NativeArch>& memo) {
+[[gnu::hot]] WalkResult SelfUnwinder::Walk(const Registers& registers,
+                                           const StackBounds& bounds,
+                                           WalkScratch& scratch,
+                                           StackMemo<NativeArch>& memo) {
   return WalkSelf(state_.load(std::memory_order_acquire), registered_,
                   registers, bounds, scratch, memo, /*trusts_cache=*/true);
 }

@@ -154,7 +154,7 @@ class StackMemo {
   // Do the steps from frame `first` on read what they read then? What is found
   // to differ is behind the cursor for the rest of the walk.
   template <class Memory, class Cfi>
-  bool Check(size_t first, Memory& memory, Cfi& cfi) {
+  [[gnu::hot]] bool Check(size_t first, Memory& memory, Cfi& cfi) {
     if (first < flagged_) SetFlags(first);
     const Frame* caller = storage_.data() + checked_;
     if (checked_ + 1 == end() && !IsStill(*caller, cfi)) {

@@ -32,8 +32,8 @@ class UsualCies {
  public:
   // May RuleProgram execute the instructions of FDEs of the CIE at `address`?
   // Works in `state`.
-  bool AreUsual(MappedSource& source, const CfiSection& section,
-                uint64_t address, CfiFinderState<Arch>* state) {
+  [[gnu::hot]] bool AreUsual(MappedSource& source, const CfiSection& section,
+                             uint64_t address, CfiFinderState<Arch>* state) {
     for (const Entry& entry : entries_) {
       if (entry.address == address && entry.section == &section) {
         return entry.is_usual;
@@ -149,9 +149,9 @@ template <ByteSource Source>
 // something is unusual: FindCfi() knows. `cies` and `state` are of the walk's
 // scratch. Async-signal-safe.
 template <class Arch>
-UnwindRule<Arch> FindUsualRule(const LoadedModule& loaded, uint64_t pc,
-                               UsualCies<Arch>& cies,
-                               CfiFinderState<Arch>* state) {
+[[gnu::hot]] UnwindRule<Arch> FindUsualRule(const LoadedModule& loaded,
+                                            uint64_t pc, UsualCies<Arch>& cies,
+                                            CfiFinderState<Arch>* state) {
   if (loaded.source_count == 0) return {};
   const UnwindSource& unwind_source = loaded.sources[0];
   MappedSource source(loaded);

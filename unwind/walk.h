@@ -79,8 +79,8 @@ class Walker {
   // is taken for a loop.
   static constexpr unsigned kMaxStackSwitches = 16;
 
-  WalkResult Walk(const Registers& start, std::span<Frame> frames,
-                  MemoLook<Arch>& look) {
+  [[gnu::hot]] WalkResult Walk(const Registers& start, std::span<Frame> frames,
+                               MemoLook<Arch>& look) {
     start_ = &start;
     Position at = {start.pc(), start.sp(), start.fp(), start.Has(Arch::kFp),
                    /*exact=*/true};

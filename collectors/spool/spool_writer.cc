@@ -41,7 +41,7 @@ void SpoolWriter::NoteEnd(uint64_t monotonic_ns, uint64_t cpu_ns) {
   StoreRelaxed(image->end_cpu_ns, cpu_ns);
 }
 
-void SpoolWriter::NoteTime(uint64_t monotonic_ns) {
+[[gnu::hot]] void SpoolWriter::NoteTime(uint64_t monotonic_ns) {
   constexpr uint64_t kLateNs = 100'000'000;
   uint64_t& seen = chunks_.control()->seen_monotonic_ns;
   if (monotonic_ns >= LoadRelaxed(seen) + kLateNs) {
@@ -49,7 +49,7 @@ void SpoolWriter::NoteTime(uint64_t monotonic_ns) {
   }
 }
 
-bool SpoolWriter::sampling_wanted() const {
+[[gnu::hot]] bool SpoolWriter::sampling_wanted() const {
   return chunks_.is_mapped() && LoadAcquire(chunks_.control()->sampling) != 0;
 }
 
@@ -105,7 +105,8 @@ void SpoolWriter::AddProgram() {
   FindOrAddBias(/*id=*/0, &bias);
 }
 
-bool SpoolWriter::FindOrAddBias(unwind::ModuleId id, uint64_t* bias) {
+[[gnu::hot]] bool SpoolWriter::FindOrAddBias(unwind::ModuleId id,
+                                             uint64_t* bias) {
   if (modules_.FindBias(id, bias)) return true;
   if (id == unwind::kNoModule || module_source_.find == nullptr) return false;
   const unwind::Module* module =
@@ -134,9 +135,9 @@ NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
   return AddStack(frames, end, none, 0);
 }
 
-NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
-                             unwind::WalkEnd end, StackPath& path,
-                             size_t same) {
+[[gnu::hot]] NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
+                                          unwind::WalkEnd end, StackPath& path,
+                                          size_t same) {
   constexpr size_t kAtOnce = 16;
   PathNode unkept[kAtOnce];
   const std::span<PathNode> nodes = path.nodes;
@@ -163,9 +164,9 @@ NodeId SpoolWriter::AddStack(std::span<const unwind::Frame> frames,
 
 // How many outer frames have the nodes that `path` has: by what they are, as
 // the same functions may have been called at other places of the stack.
-size_t SpoolWriter::CountKnown(std::span<const unwind::Frame> frames,
-                               unwind::WalkEnd end, const StackPath& path,
-                               size_t same) {
+[[gnu::hot]] size_t SpoolWriter::CountKnown(
+    std::span<const unwind::Frame> frames, unwind::WalkEnd end,
+    const StackPath& path, size_t same) {
   if (path.end != end) return 0;
   const size_t count = path.count < frames.size() ? path.count : frames.size();
   size_t known = same < count ? same : count;
@@ -184,8 +185,8 @@ size_t SpoolWriter::CountKnown(std::span<const unwind::Frame> frames,
   return known;
 }
 
-bool SpoolWriter::AddSample(ThreadLog& log, SampleKind kind, NodeId stack,
-                            uint64_t weight) {
+[[gnu::hot]] bool SpoolWriter::AddSample(ThreadLog& log, SampleKind kind,
+                                         NodeId stack, uint64_t weight) {
   if (stack == 0) return false;
   if (log.samples++ == kFewSamples) LeaveShared(log);
   CounterSlot* slot = FindOrAddSlot(log, kind, stack);
@@ -299,8 +300,9 @@ bool SpoolWriter::AddCounterLevel(ThreadLog& log) {
 // level, so that is where look-up begins, and where new ones go if their window
 // has room. One of a stack that is new to the thread is nowhere yet: it touches
 // no other level.
-CounterSlot* SpoolWriter::FindOrAddSlot(ThreadLog& log, SampleKind kind,
-                                        NodeId stack) {
+[[gnu::hot]] CounterSlot* SpoolWriter::FindOrAddSlot(ThreadLog& log,
+                                                     SampleKind kind,
+                                                     NodeId stack) {
   const auto wanted_kind = static_cast<uint16_t>(kind);
   const bool is_new = stack > log.newest;
   CounterSlot* free = nullptr;
@@ -326,8 +328,10 @@ CounterSlot* SpoolWriter::FindOrAddSlot(ThreadLog& log, SampleKind kind,
 
 // Node ids come in even steps: each level mixes anew, or a level on which they
 // fall together would be followed by another.
-CounterLevel SpoolWriter::CounterWindow(ThreadLog& log, uint32_t level,
-                                        uint16_t kind, NodeId stack) {
+[[gnu::hot]] CounterLevel SpoolWriter::CounterWindow(ThreadLog& log,
+                                                     uint32_t level,
+                                                     uint16_t kind,
+                                                     NodeId stack) {
   constexpr uint32_t kWindowSlots = 8;
   const uint64_t key = (uint64_t{kind} << 32 | stack) + (uint64_t{level} << 48);
   uint64_t hash = key * 0xbf58476d1ce4e5b9u;

@@ -37,8 +37,8 @@ void StackTree::MapAll() {
   chunk_pages_.FindOrMap(kMaxChunks);
 }
 
-void StackTree::FindOrAdd(ChunkAllocator& chunks, PathNode parent,
-                          std::span<PathNode> path) {
+[[gnu::hot]] void StackTree::FindOrAdd(ChunkAllocator& chunks, PathNode parent,
+                                       std::span<PathNode> path) {
   uint64_t hash = parent.hash;
   for (PathNode& frame : path) {
     hash = HashFrame(hash, frame);
@@ -59,8 +59,8 @@ void StackTree::FindOrAdd(ChunkAllocator& chunks, PathNode parent,
 // what all frames need is asked for before the first is waited for. Those
 // behind the first that is not on the last level are mostly new, and need
 // nothing else.
-void StackTree::Prefetch(const ChunkAllocator& chunks,
-                         std::span<const PathNode> path) const {
+[[gnu::hot]] void StackTree::Prefetch(const ChunkAllocator& chunks,
+                                      std::span<const PathNode> path) const {
   const size_t last = last_level_.load(std::memory_order_acquire);
   const uint32_t* level = levels_[last].Find();
   if (level == nullptr) return;
@@ -85,8 +85,9 @@ void StackTree::Prefetch(const ChunkAllocator& chunks,
   }
 }
 
-uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint64_t hash,
-                              const StackNode& key) {
+[[gnu::hot]] uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks,
+                                           uint64_t hash,
+                                           const StackNode& key) {
   uint32_t added = 0;  // ours, not yet in the index
   for (;;) {
     const size_t last = last_level_.load(std::memory_order_acquire);
@@ -105,8 +106,9 @@ uint32_t StackTree::FindOrAdd(ChunkAllocator& chunks, uint64_t hash,
   }
 }
 
-StackTree::Place StackTree::Find(const ChunkAllocator& chunks, uint64_t hash,
-                                 const StackNode& key) {
+[[gnu::hot]] StackTree::Place StackTree::Find(const ChunkAllocator& chunks,
+                                              uint64_t hash,
+                                              const StackNode& key) {
   Place place;
   size_t level = last_level_.load(std::memory_order_acquire);
   for (;; --level) {
@@ -121,9 +123,9 @@ StackTree::Place StackTree::Find(const ChunkAllocator& chunks, uint64_t hash,
   }
 }
 
-StackTree::Place StackTree::FindOnLevel(const ChunkAllocator& chunks,
-                                        size_t level, uint64_t hash,
-                                        const StackNode& key) {
+[[gnu::hot]] StackTree::Place StackTree::FindOnLevel(
+    const ChunkAllocator& chunks, size_t level, uint64_t hash,
+    const StackNode& key) {
   uint32_t* const slots = Level(level);
   if (slots == nullptr) return {};
   const uint32_t tag = TagOf(hash);
@@ -156,19 +158,21 @@ bool StackTree::BeginLevel(size_t level) {
 // The first stacks spread over all of level 0: page by page it would cost two
 // faults each (a look-up, then an addition), most of a forked child's first
 // tick.
-uint32_t* StackTree::Level(size_t level) {
+[[gnu::hot]] uint32_t* StackTree::Level(size_t level) {
   const auto populate = level == 0 ? Populate::kAll : Populate::kTouched;
   return levels_[level].FindOrMap(LevelSlots(level), populate);
 }
 
-StackNode* StackTree::NodeAt(const ChunkAllocator& chunks, uint32_t id) const {
+[[gnu::hot]] StackNode* StackTree::NodeAt(const ChunkAllocator& chunks,
+                                          uint32_t id) const {
   const NodePlace place = PlaceOfNode(id);
   const uint64_t page = LoadAcquire(chunk_pages_.Find()[place.chunk]);
   uint8_t* chunk = chunks.At(page * kSpoolPageSize);
   return reinterpret_cast<StackNode*>(chunk + sizeof(ChunkHeader)) + place.slot;
 }
 
-uint32_t StackTree::Add(ChunkAllocator& chunks, const StackNode& node) {
+[[gnu::hot]] uint32_t StackTree::Add(ChunkAllocator& chunks,
+                                     const StackNode& node) {
   // Before an id is drawn: a full spool must not use them up.
   const uint32_t next = next_node_.load(std::memory_order_relaxed);
   if (next >= kMaxNodes || !EnsureChunk(chunks, PlaceOfNode(next).chunk)) {
@@ -183,7 +187,8 @@ uint32_t StackTree::Add(ChunkAllocator& chunks, const StackNode& node) {
   return id;
 }
 
-bool StackTree::EnsureChunk(ChunkAllocator& chunks, uint32_t number) {
+[[gnu::hot]] bool StackTree::EnsureChunk(ChunkAllocator& chunks,
+                                         uint32_t number) {
   if (number >= kMaxChunks) return false;
   uint32_t* pages = chunk_pages_.FindOrMap(kMaxChunks);
   if (pages == nullptr) return false;

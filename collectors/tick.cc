@@ -146,7 +146,9 @@ constinit std::atomic<SamplingEngine*> SamplingEngine::ticking_{nullptr};
     return config_.period_ns;
   }
   const int64_t rest_ns = RestNs(thread, OwnCpuNs());
-  return rest_ns < 0 ? 0 : static_cast<uint64_t>(rest_ns);
+  // Periods may have been a little more than the time: no sample is for
+  // nothing.
+  return rest_ns < 1 ? 1 : static_cast<uint64_t>(rest_ns);
 }
 
 // That ended with a tick.

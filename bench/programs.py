@@ -178,8 +178,9 @@ def text_of(values, digits):
 
 
 def print_head():
-    print("CPU time / without a profiler; / empty handler; µs a sample more "
-          "than without; samples\n")
+    print("CPU time / without a profiler; / empty handler; the least of all "
+          "runs / the empty handler's;\nµs a sample more than without; "
+          "samples\n")
     print(f"{'program':9}{'Hz':>5} {'ticks':6}{'profiler':14}"
           f"{'/ plain':>22}{'/ empty':>23}{'least':>8}{'µs/sample':>24}"
           f"{'samples':>9}")

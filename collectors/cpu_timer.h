@@ -21,6 +21,9 @@ constexpr clockid_t ThreadCpuClock(int32_t tid) {
   return static_cast<clockid_t>((~static_cast<uint32_t>(tid) << 3) | 6);
 }
 
+// What `clock` says, in ns. Async-signal-safe.
+uint64_t ClockNs(clockid_t clock);
+
 // CPU time of thread `tid` in ns; 0 if it is gone. Async-signal-safe.
 uint64_t ThreadCpuNs(int32_t tid);
 // The calling thread's. Async-signal-safe.

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collectors/cpu_timer.h"
 #include "collectors/period.h"
 #include "collectors/task_list.h"
 
@@ -18,12 +19,7 @@ constexpr size_t kStackBytes = 256 << 10;
 
 }  // namespace
 
-uint64_t MonotonicNowNs() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t MonotonicNowNs() { return ClockNs(CLOCK_MONOTONIC); }
 
 bool HelperThread::Start(Body body, void* owner, const sigset_t& own_mask) {
   body_ = body;

@@ -23,6 +23,13 @@ constexpr uint64_t TickWeightNs(uint64_t period_ns, int overrun) {
   return period_ns * (1 + static_cast<uint64_t>(overrun < 0 ? 0 : overrun));
 }
 
+// The weight of a sample whose thread has used `rest_ns` beyond the weights of
+// those before: where these were a little too much (tick_pace.h) that is below
+// 1, and yet no sample is for nothing. Async-signal-safe.
+constexpr uint64_t RestWeightNs(int64_t rest_ns) {
+  return rest_ns < 1 ? 1 : static_cast<uint64_t>(rest_ns);
+}
+
 // One step of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). Async-signal-safe.
 constexpr uint64_t NextRandom(uint64_t& state) {
   state += 0x9e3779b97f4a7c15;

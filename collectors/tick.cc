@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collectors/arch/calls.h"
+#include "collectors/cpu_timer.h"
 #include "collectors/optional_calls.h"
 #include "collectors/perf_event.h"
 #include "collectors/period.h"
@@ -32,15 +33,11 @@ void CallOnStack(void (*function)(void*), void* argument, void* stack_top) {
 }
 
 // The exact clock takes a few times longer, and on machines that are slow to
-// read it a system call. Not inlined: the deepest path of a tick does not lead
-// through it.
-[[gnu::noinline, gnu::hot]] uint64_t NowNs(bool is_exact) {
-  const bool is_allowed = IsAllowed(OptionalCall::kThreads);
-  timespec now;
-  clock_gettime(
-      is_exact && is_allowed ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE, &now);
-  return static_cast<uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<uint64_t>(now.tv_nsec);
+// read it a system call.
+uint64_t NowNs(bool is_exact) {
+  return ClockNs(is_exact && IsAllowed(OptionalCall::kThreads)
+                     ? CLOCK_MONOTONIC
+                     : CLOCK_MONOTONIC_COARSE);
 }
 
 // 0: it may not be asked.
@@ -145,10 +142,7 @@ constinit std::atomic<SamplingEngine*> SamplingEngine::ticking_{nullptr};
   if (thread.pace.IsOnePeriod(now_ns, config_.period_ns)) {
     return config_.period_ns;
   }
-  const int64_t rest_ns = RestNs(thread, OwnCpuNs());
-  // Periods may have been a little more than the time: no sample is for
-  // nothing.
-  return rest_ns < 1 ? 1 : static_cast<uint64_t>(rest_ns);
+  return RestWeightNs(RestNs(thread, OwnCpuNs()));
 }
 
 // That ended with a tick.

@@ -1,7 +1,5 @@
 #include "collectors/tick_source.h"
 
-#include <pthread.h>
-
 #include "collectors/tick.h"
 
 namespace unspool::collectors {
@@ -15,7 +13,7 @@ bool TickSource::StartTimer(int32_t tid, int signal, uint32_t cookie,
 }
 
 PerfObstacle TickSource::StartEvent(const PerfEvent::Request& request) {
-  event_thread_ = pthread_self();
+  event_thread_.store(pthread_self(), std::memory_order_relaxed);
   const PerfObstacle obstacle = event_.Open(request);
   if (obstacle == PerfObstacle::kNone) timer_.Delete();
   return obstacle;
@@ -23,7 +21,8 @@ PerfObstacle TickSource::StartEvent(const PerfEvent::Request& request) {
 
 [[gnu::hot]] bool TickSource::Sent(const siginfo_t& info) const {
   if (info.si_code == SI_TIMER) return timer_.id() == info.si_timerid;
-  return has_event() && pthread_self() == event_thread_;
+  return has_event() &&
+         pthread_self() == event_thread_.load(std::memory_order_relaxed);
 }
 
 void TickSource::Disarm() {

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "collectors/cpu_timer.h"
@@ -51,7 +52,8 @@ class TickSource {
  private:
   CpuTimer timer_;
   PerfEvent event_;
-  pthread_t event_thread_ = 0;  // a gettid() would be a system call per tick
+  // Set before the event is open; a gettid() would be a system call per tick.
+  std::atomic<pthread_t> event_thread_ = 0;
 };
 
 }  // namespace unspool::collectors

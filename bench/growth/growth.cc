@@ -147,6 +147,7 @@ std::vector<KnownReturn> known_returns;
     same += *reinterpret_cast<const volatile uint64_t*>(known.place) ==
             known.address;
   }
+  if (same != known_returns.size()) Fail("the stack is another one");
   return same;
 }
 constexpr Walker kComparer = {"comparer", CompareReturns, nullptr, true, true};

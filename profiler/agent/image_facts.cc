@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/period.h"
+#include "collectors/cpu_timer.h"
 #include "collectors/pid_namespace.h"
 #include "collectors/task_list.h"
 #include "profiler/agent/unique_fd.h"
@@ -17,13 +17,6 @@ namespace unspool::profiler {
 namespace {
 
 constexpr size_t kMaxCommandLine = 64 << 10;
-
-uint64_t ClockNs(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * collectors::kNsPerSecond +
-         static_cast<uint64_t>(now.tv_nsec);
-}
 
 // At most `size` bytes of a file of /proc.
 size_t ReadProcFile(const char* path, char* buffer, size_t size) {
@@ -39,9 +32,11 @@ size_t ReadProcFile(const char* path, char* buffer, size_t size) {
 
 }  // namespace
 
-uint64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
+uint64_t MonotonicNs() { return collectors::ClockNs(CLOCK_MONOTONIC); }
 
-uint64_t ProcessCpuNs() { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); }
+uint64_t ProcessCpuNs() {
+  return collectors::ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+}
 
 void ImageFacts::Read(uint64_t period_ns, const char* engine,
                       collectors::SampleClock clock) {
@@ -59,7 +54,7 @@ void ImageFacts::ReadProcess() {
   info_.pid = getpid();
   info_.parent_pid = getppid();
   info_.pid_namespace = collectors::OwnPidNamespace();
-  info_.start_realtime_ns = ClockNs(CLOCK_REALTIME);
+  info_.start_realtime_ns = collectors::ClockNs(CLOCK_REALTIME);
   info_.start_monotonic_ns = MonotonicNs();
   start_cpu_ns_ = ProcessCpuNs();
   collectors::TaskName name{};

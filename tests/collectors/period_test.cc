@@ -41,6 +41,13 @@ TEST(FirstPeriod, IsAboveZeroAndAtMostAPeriod) {
   EXPECT_EQ(FirstPeriodNs(10, 9, 4'000), 1u);
 }
 
+TEST(RestWeight, NoSampleIsForNothing) {
+  EXPECT_EQ(RestWeightNs(250'000), 250'000u);
+  EXPECT_EQ(RestWeightNs(1), 1u);
+  EXPECT_EQ(RestWeightNs(0), 1u);
+  EXPECT_EQ(RestWeightNs(-90'000), 1u);
+}
+
 // The reason for the random start: threads that live for less than a period
 // count, on average, for what they used.
 TEST(FirstPeriod, MakesShortThreadsTickInProportionToTheirTime) {

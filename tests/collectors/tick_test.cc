@@ -76,7 +76,7 @@ TEST(TickPace, AsksTheClockOfFirstAndLateTicksAndOnceInAWhile) {
         << row.passed_ns;
   }
   for (int asked = 0; asked < 3; ++asked) {
-    for (uint32_t i = 0; i < TickPace::kTicksUnasked; ++i) {
+    for (uint32_t i = 0; i < TickPace::kAskEvery - 1; ++i) {
       EXPECT_TRUE(pace.IsOnePeriod(now_ns += kPeriodNs, kPeriodNs)) << i;
     }
     EXPECT_FALSE(pace.IsOnePeriod(now_ns += kPeriodNs, kPeriodNs));
